@@ -1,0 +1,45 @@
+"""Learn weighted automata, and their relatives for pairs and trees, by the method of moments; finish by likelihood.
+
+Public names load on first use, so that ``import momata`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from typing import Any
+
+__version__ = "0.1.0.dev0"
+
+_HOMES = {
+    "momata.core.alphabet": ("STOP", "UNKNOWN", "Alphabet", "UnknownPolicy"),
+    "momata.core.corpus": ("Corpus",),
+    "momata.core.tree": ("CountedTree", "count_prefixes", "count_substrings"),
+    "momata.core.wfa": ("WFA",),
+    "momata.errors": ("AlphabetError", "BasisError", "FormatError", "ModelFileError", "MomataError", "OptionError"),
+    "momata.estimators": ("NGramLearner",),
+    "momata.io": ("load", "read_corpus", "read_events", "save", "write_corpus"),
+    "momata.learn.ngram": ("learn_ngram",),
+    "momata.learn.result": ("FitResult", "Status"),
+    "momata.predict.language_model": ("LanguageModel",),
+    "momata.predict.metrics": ("evaluate", "ndcg"),
+    "momata.predict.ngram_model": ("NGramModel",),
+    "momata.threads": ("limit_threads",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME_OF)]  # pyright: ignore[reportUnsupportedDunderAll]
+
+logging.getLogger("momata").addHandler(logging.NullHandler())
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'momata' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

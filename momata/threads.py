@@ -1,0 +1,66 @@
+"""One bound for every pool of threads: our own, numba's, and those of the linear algebra libraries."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from momata.errors import OptionError
+
+__all__ = ["limit_threads", "map_threads", "n_threads"]
+
+_Result = TypeVar("_Result")
+_limit: int | None = None
+
+
+def n_threads() -> int:
+    """Return how many threads may run at once: set by `limit_threads`, else ``MOMATA_THREADS``, else the cores."""
+    if _limit is not None:
+        return _limit
+    text = os.environ.get("MOMATA_THREADS", "")
+    return _checked(text, "MOMATA_THREADS") if text else available_cores()
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _checked(value: int | str, name: str) -> int:
+    try:
+        number = int(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise OptionError(f"{name}={value} is not a number of threads. Give a whole number from 1.")
+    return number
+
+
+@contextlib.contextmanager
+def limit_threads(threads: int | None = None) -> Iterator[int]:
+    """Bound all pools of threads inside the block, BLAS included; None keeps what `n_threads` says."""
+    global _limit
+    before = _limit
+    _limit = n_threads() if threads is None else _checked(threads, "threads")
+    from threadpoolctl import threadpool_limits
+
+    try:
+        with threadpool_limits(limits=_limit):
+            yield _limit
+    finally:
+        _limit = before
+
+
+def map_threads(function: Callable[..., _Result], calls: Sequence[tuple[Any, ...]]) -> list[_Result]:
+    """Call a function that releases the interpreter lock with each tuple of arguments; results in order.
+
+    With one thread, or one call, it is a plain loop, so results cannot depend on the number of threads.
+    """
+    if min(n_threads(), len(calls)) <= 1:
+        return [function(*call) for call in calls]
+    with ThreadPoolExecutor(n_threads(), thread_name_prefix="momata") as pool:
+        return [future.result() for future in [pool.submit(function, *call) for call in calls]]
