@@ -14,7 +14,8 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "momata.core.alphabet": ("STOP", "UNKNOWN", "Alphabet", "UnknownPolicy"),
     "momata.core.corpus": ("Corpus",),
-    "momata.core.tree": ("CountedTree", "count_prefixes", "count_substrings"),
+    "momata.core.counting": ("count_prefixes", "count_substrings"),
+    "momata.core.tree": ("CountedTree",),
     "momata.core.wfa": ("WFA",),
     "momata.errors": ("AlphabetError", "BasisError", "FormatError", "ModelFileError", "MomataError", "OptionError"),
     "momata.estimators": ("NGramLearner",),

@@ -15,7 +15,10 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a function on its first call, without the interpreter lock; keep the machine code on disk where that is possible."""
+    """Compile a function on its first call; keep the machine code on disk where that is possible.
+
+    Compiled functions run without the interpreter lock.
+    """
     try:
         return numba.njit(cache=True, **_OPTIONS)(function)  # type: ignore[no-any-return]
     except RuntimeError as error:  # numba: "cannot cache function ...: no locator available"

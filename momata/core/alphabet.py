@@ -36,7 +36,7 @@ def sort_symbols(symbols: Iterable[Hashable]) -> list[Hashable]:
         texts = [str(s) for s in found]
         if all(map(_is_whole, texts)):
             return [s for _, s in sorted((int(s), s) for s in texts)]
-        return list(sorted(texts))
+        return sorted(texts)
     if all(isinstance(s, int | float) and not isinstance(s, bool) for s in found):
         return sorted(found)  # type: ignore[type-var]
     return found
@@ -68,9 +68,13 @@ class Alphabet:
         self._index: dict[Hashable, int] = {}
         for i, symbol in enumerate(self.symbols):
             if isinstance(symbol, float) and math.isnan(symbol):
-                raise AlphabetError("NaN cannot be a symbol: it does not equal itself. Map missing values to a symbol of their own.")
+                raise AlphabetError(
+                    "NaN cannot be a symbol: it does not equal itself. Map missing values to a symbol of their own."
+                )
             if symbol == STOP and isinstance(symbol, str):
-                raise AlphabetError(f"{STOP!r} marks the end of a sequence and cannot be a symbol. Leave it out; momata adds the end by itself.")
+                raise AlphabetError(
+                    f"{STOP!r} marks the end of a sequence and cannot be a symbol. Leave it out; momata adds the end by itself."
+                )
             if self._index.setdefault(symbol, i) != i:
                 raise AlphabetError(f"symbol {symbol!r} occurs twice in the alphabet. Give each symbol once.")
         self._text_index: dict[str, int] | None = None
@@ -111,7 +115,9 @@ class Alphabet:
         try:
             index = self._index.get(symbol)
         except TypeError:
-            raise AlphabetError(f"{symbol!r} of type {type(symbol).__name__} is not hashable and cannot be a symbol.") from None
+            raise AlphabetError(
+                f"{symbol!r} of type {type(symbol).__name__} is not hashable and cannot be a symbol."
+            ) from None
         if index is None and isinstance(symbol, str):
             if self._text_index is None:
                 self._text_index = {str(s): i for i, s in enumerate(self.symbols) if not isinstance(s, str)}
@@ -152,7 +158,9 @@ class UnknownPolicy:
             return cls(text)
         if text.startswith("map=") and len(text) > 4:
             return cls("map", text[4:])
-        raise OptionError(f"unknown={text!r} is not a policy for unknown symbols. Use error, skip, share, or map=SYMBOL.")
+        raise OptionError(
+            f"unknown={text!r} is not a policy for unknown symbols. Use error, skip, share, or map=SYMBOL."
+        )
 
     def target(self, alphabet: Alphabet) -> int | None:
         """Return the number that an unknown symbol gets: -1 to leave it out, None to refuse it."""
@@ -162,7 +170,8 @@ class UnknownPolicy:
             target = alphabet.find(self.symbol)
             if target is None:
                 raise AlphabetError(
-                    f"unknown symbols were to become {self.symbol!r}, which is not in the model's alphabet of {len(alphabet)} symbols either."
+                    f"unknown symbols were to become {self.symbol!r}, which is not in the model's alphabet "
+                    f"of {len(alphabet)} symbols either."
                 )
             return target
         return alphabet.find(UNKNOWN) if self.action == "share" else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol, overload
 
 import numpy as np
@@ -59,10 +60,18 @@ class Corpus:
     def __post_init__(self) -> None:
         tokens = np.ascontiguousarray(self.tokens, dtype=np.int32)
         offsets = np.ascontiguousarray(self.offsets, dtype=np.int64)
-        if offsets.ndim != 1 or offsets.size == 0 or offsets[0] != 0 or offsets[-1] != tokens.size or np.any(np.diff(offsets) < 0):
+        if (
+            offsets.ndim != 1
+            or offsets.size == 0
+            or offsets[0] != 0
+            or offsets[-1] != tokens.size
+            or np.any(np.diff(offsets) < 0)
+        ):
             raise OptionError(f"offsets must rise from 0 to the number of tokens ({tokens.size}); got {offsets!r}.")
         if tokens.size and (int(tokens.min()) < 0 or int(tokens.max()) >= len(self.alphabet)):
-            raise AlphabetError(f"tokens lie in [{tokens.min()}, {tokens.max()}], outside the alphabet of {len(self.alphabet)} symbols.")
+            raise AlphabetError(
+                f"tokens lie in [{tokens.min()}, {tokens.max()}], outside the alphabet of {len(self.alphabet)} symbols."
+            )
         object.__setattr__(self, "tokens", tokens)
         object.__setattr__(self, "offsets", offsets)
         if self.weights is not None:
@@ -93,7 +102,10 @@ class Corpus:
             What a symbol outside a given ``alphabet`` becomes.
         """
         if isinstance(sequences, str | bytes):
-            raise OptionError(f"a corpus is a collection of sequences, and {sequences[:20]!r} is a single one. Put it in a list: [{sequences[:20]!r}].")
+            raise OptionError(
+                f"a corpus is a collection of sequences, and {sequences[:20]!r} is a single one. "
+                f"Put it in a list: [{sequences[:20]!r}]."
+            )
         if isinstance(sequences, Corpus):
             found = sequences
         elif hasattr(sequences, "value_lengths") or hasattr(sequences, "combine_chunks"):
@@ -114,14 +126,20 @@ class Corpus:
         if hasattr(lists, "combine_chunks"):
             lists = lists.combine_chunks()
         if lists.null_count:
-            raise OptionError(f"{lists.null_count} of {len(lists)} lists are null. Fill them with empty lists or leave them out.")
+            raise OptionError(
+                f"{lists.null_count} of {len(lists)} lists are null. Fill them with empty lists or leave them out."
+            )
         values = lists.flatten()
         if values.null_count:
-            raise OptionError(f"{values.null_count} of {len(values)} symbols are null. Map missing values to a symbol of their own.")
+            raise OptionError(
+                f"{values.null_count} of {len(values)} symbols are null. Map missing values to a symbol of their own."
+            )
         encoded = values.dictionary_encode()
         lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
         return _in_order(
-            encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32), _offsets_of(lengths), encoded.dictionary.to_pylist()
+            encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32),
+            _offsets_of(lengths),
+            encoded.dictionary.to_pylist(),
         )
 
     # ------------------------------------------------------------------ looking
@@ -178,7 +196,9 @@ class Corpus:
         lengths = self.lengths[chosen]
         offsets = _offsets_of(lengths)
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths)
-        return Corpus(self.tokens[places], offsets, self.alphabet, None if self.weights is None else self.weights[chosen])
+        return Corpus(
+            self.tokens[places], offsets, self.alphabet, None if self.weights is None else self.weights[chosen]
+        )
 
     # ------------------------------------------------------------------ changing
 
@@ -190,7 +210,9 @@ class Corpus:
         if not 0 < fraction < 1:
             raise OptionError(f"fraction={fraction} of a corpus cannot be held out. Give a number between 0 and 1.")
         if len(self) < 2:
-            raise OptionError(f"a corpus of {len(self)} sequences cannot be split in two. Give validation data, or fix the sizes to be chosen.")
+            raise OptionError(
+                f"a corpus of {len(self)} sequences cannot be split in two. Give validation data, or fix the sizes to be chosen."
+            )
         n_small = min(max(1, round(fraction * len(self))), len(self) - 1)
         held_out = np.zeros(len(self), dtype=bool)
         held_out[np.random.default_rng(seed).choice(len(self), n_small, replace=False)] = True
@@ -202,7 +224,9 @@ class Corpus:
         width, raw = self.tokens.itemsize, self.tokens.tobytes()
         bounds = (self.offsets * width).tolist()
         group = np.fromiter(
-            (first.setdefault(raw[a:b], len(first)) for a, b in zip(bounds, bounds[1:], strict=False)), dtype=np.int64, count=len(self)
+            (first.setdefault(raw[a:b], len(first)) for a, b in pairwise(bounds)),
+            dtype=np.int64,
+            count=len(self),
         )
         representatives = np.unique(group, return_index=True)[1]
         weights = np.bincount(group, self.weights, minlength=len(first))
@@ -245,7 +269,7 @@ class Corpus:
         if target is None:
             raise AlphabetError(self._unknown_message(int(missing[0]), alphabet))
         rows = np.searchsorted(self.offsets, missing, side="right") - 1
-        n_unknown = missing.size if self.weights is None else int(round(float(self.weights[rows].sum())))
+        n_unknown = missing.size if self.weights is None else round(float(self.weights[rows].sum()))
         if target >= 0:
             tokens[missing] = target
             return Corpus(tokens, self.offsets, alphabet, self.weights, self.source), n_unknown
@@ -255,7 +279,9 @@ class Corpus:
     def _unknown_message(self, token: int, alphabet: Alphabet) -> str:
         row = int(np.searchsorted(self.offsets, token, side="right")) - 1
         position = token - int(self.offsets[row])
-        place = f"sequence {row + 1}, symbol {position + 1}" if self.source is None else self.source.locate(row, position)
+        place = (
+            f"sequence {row + 1}, symbol {position + 1}" if self.source is None else self.source.locate(row, position)
+        )
         return (
             f"symbol {self.alphabet[self.tokens[token]]!r} ({place}) is not in the model's alphabet of {len(alphabet)} symbols. "
             "Use --unknown skip or --unknown map=SYMBOL (in Python: unknown=...)."
@@ -274,9 +300,11 @@ def _offsets_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
 def _checked_weights(weights: NDArray[Any], n_sequences: int) -> NDArray[Any]:
     given = np.asarray(weights)
     if given.shape != (n_sequences,) or given.dtype.kind not in "iuf":
-        raise OptionError(f"weights must be {n_sequences} numbers, one a sequence; got an array of shape {given.shape} and type {given.dtype}.")
-    if given.size and not (np.all(np.isfinite(given)) and given.min() >= 0):
-        raise OptionError("weights must be finite and not negative.")
+        raise OptionError(
+            f"weights must be {n_sequences} numbers, one a sequence; got an array of shape {given.shape} and type {given.dtype}."
+        )
+    if given.size and not (np.all(np.isfinite(given)) and given.min() > 0):
+        raise OptionError("weights must be finite and above 0. Leave sequences that do not count out.")
     return np.ascontiguousarray(given, dtype=np.float64 if given.dtype.kind == "f" else np.int64)
 
 

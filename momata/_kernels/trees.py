@@ -1,0 +1,93 @@
+"""Walks over counted trees, whose nodes are numbered level by level with siblings side by side in order of symbol."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momata._kernels._jit import kernel
+
+__all__ = ["child_of", "find_strings", "merge_nodes", "suffix_links"]
+
+
+@kernel
+def child_of(symbol: NDArray[np.int32], low: int, high: int, sigma: int) -> int:
+    """Return the node in ``low..high`` (siblings) with symbol ``sigma``, or -1; by bisection."""
+    while low < high:
+        middle = (low + high) >> 1
+        if symbol[middle] < sigma:
+            low = middle + 1
+        elif symbol[middle] > sigma:
+            high = middle
+        else:
+            return middle
+    return -1
+
+
+@kernel
+def find_strings(
+    symbol: NDArray[np.int32], child_start: NDArray[np.int32], tokens: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the node of each string, -1 where the tree has none."""
+    found = np.empty(offsets.size - 1, np.int64)
+    for i in range(offsets.size - 1):
+        node = 0
+        for p in range(offsets[i], offsets[i + 1]):
+            node = child_of(symbol, child_start[node], child_start[node + 1], tokens[p])
+            if node < 0:
+                break
+        found[i] = node
+    return found
+
+
+@kernel
+def suffix_links(
+    symbol: NDArray[np.int32], parent: NDArray[np.int32], child_start: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return for each node the node of its string without the first symbol; -1 where there is none (always for the root)."""
+    link = np.empty(symbol.size, np.int32)
+    link[0] = -1
+    for node in range(1, symbol.size):
+        if parent[node] == 0:
+            link[node] = 0
+        else:
+            above = link[parent[node]]
+            link[node] = -1 if above < 0 else child_of(symbol, child_start[above], child_start[above + 1], symbol[node])
+    return link
+
+
+@kernel
+def merge_nodes(
+    one_symbol: NDArray[np.int32],
+    one_start: NDArray[np.int32],
+    other_symbol: NDArray[np.int32],
+    other_start: NDArray[np.int32],
+    from_one: NDArray[np.int32],
+    from_other: NDArray[np.int32],
+    child_start: NDArray[np.int32],
+) -> int:
+    """Write which nodes of two trees make each node of their union (-1: none); return the number of nodes.
+
+    Breadth first, children merged in order of symbol, so the union is numbered like any other tree.
+    """
+    from_one[0], from_other[0] = 0, 0
+    n_nodes = 1
+    node = 0
+    while node < n_nodes:
+        child_start[node] = n_nodes
+        a, a_stop, b, b_stop = 0, 0, 0, 0
+        if from_one[node] >= 0:
+            a, a_stop = one_start[from_one[node]], one_start[from_one[node] + 1]
+        if from_other[node] >= 0:
+            b, b_stop = other_start[from_other[node]], other_start[from_other[node] + 1]
+        while a < a_stop or b < b_stop:
+            take_one = b == b_stop or (a < a_stop and one_symbol[a] <= other_symbol[b])
+            take_other = a == a_stop or (b < b_stop and other_symbol[b] <= one_symbol[a])
+            from_one[n_nodes] = a if take_one else -1
+            from_other[n_nodes] = b if take_other else -1
+            a += take_one
+            b += take_other
+            n_nodes += 1
+        node += 1
+    child_start[n_nodes] = n_nodes
+    return n_nodes

@@ -1,0 +1,167 @@
+"""Counted trees: what all statistics are read from.
+
+In the *prefix tree* of a corpus a node's end count is the string statistic of its string, its through count the prefix
+statistic. In the *substring tree*, cut to a depth, the through count is the substring statistic and the end count the suffix
+statistic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momata._kernels import trees
+from momata.core.alphabet import Alphabet
+from momata.core.corpus import Corpus
+from momata.errors import AlphabetError, OptionError
+
+__all__ = ["CountedTree"]
+
+Kind = Literal["prefix", "substring"]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedTree:
+    """A tree of strings with counts, as flat arrays; nodes are numbered level by level, in order of their strings.
+
+    So siblings lie side by side, sorted by symbol, and the children of node ``u`` are ``child_start[u]`` up to
+    ``child_start[u + 1]``. Node 0 is the root, the empty string.
+
+    Parameters
+    ----------
+    kind : {"prefix", "substring"}
+    depth : int
+        Strings up to this length are in the tree.
+    alphabet : Alphabet
+    symbol : (n_nodes,) int32 array
+        Last symbol of each node's string; -1 for the root.
+    parent : (n_nodes,) int32 array
+        Node of the string without its last symbol; -1 for the root.
+    child_start : (n_nodes + 1,) int32 array
+    through, end : (n_nodes,) arrays
+        Counts: whole numbers, or reals where the corpus has real weights. ``through`` is how often the string occurs (at
+        the start of a sequence, or anywhere), ``end`` how often a sequence ends with that occurrence. The empty string
+        occurs once more in a sequence than the sequence has symbols.
+    level_offsets : (depth + 2,) int64 array
+        Level ``k`` is the nodes ``level_offsets[k]`` up to ``level_offsets[k + 1]``.
+    sequence_node : (n_sequences,) int32 array or None
+        In a prefix tree made from a corpus, the node of each sequence (of its first ``depth`` symbols).
+    """
+
+    kind: Kind
+    depth: int
+    alphabet: Alphabet
+    symbol: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    child_start: NDArray[np.int32]
+    through: NDArray[Any]
+    end: NDArray[Any]
+    level_offsets: NDArray[np.int64]
+    sequence_node: NDArray[np.int32] | None = None
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of strings in the tree, the empty one included."""
+        return int(self.symbol.size)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the arrays of the tree take."""
+        arrays = (self.symbol, self.parent, self.child_start, self.through, self.end)
+        return sum(a.nbytes for a in arrays)
+
+    def level(self, k: int) -> slice:
+        """Return the nodes whose strings have length ``k``."""
+        return slice(int(self.level_offsets[k]), int(self.level_offsets[k + 1]))
+
+    def children(self, node: int) -> range:
+        """Return the nodes one symbol longer than ``node``."""
+        return range(int(self.child_start[node]), int(self.child_start[node + 1]))
+
+    def string(self, node: int) -> tuple[Hashable, ...]:
+        """Return the string of a node."""
+        found: list[Hashable] = []
+        while node > 0:
+            found.append(self.alphabet[int(self.symbol[node])])
+            node = int(self.parent[node])
+        return tuple(reversed(found))
+
+    def find(self, string: Iterable[Hashable]) -> int:
+        """Return the node of one string, or -1 if it was never seen."""
+        node = 0
+        for symbol in string:
+            sigma = self.alphabet.find(symbol)
+            if sigma is None or node < 0:
+                return -1
+            below = self.children(node)
+            node = int(trees.child_of(self.symbol, below.start, below.stop, sigma))
+        return node
+
+    def find_all(self, strings: Corpus) -> NDArray[np.int64]:
+        """Return the nodes of many strings, -1 for those never seen."""
+        coded = strings.recode(self.alphabet)
+        return trees.find_strings(self.symbol, self.child_start, coded.tokens, coded.offsets)
+
+    @cached_property
+    def suffix_link(self) -> NDArray[np.int32]:
+        """Node of each string without its first symbol; -1 for the root (in a prefix tree also where there is none)."""
+        return trees.suffix_links(self.symbol, self.parent, self.child_start)
+
+    def cut(self, depth: int) -> CountedTree:
+        """Return the tree of the strings up to a smaller depth; arrays are views where they can be."""
+        if depth >= self.depth:
+            return self
+        if depth < 0:
+            raise OptionError(f"depth={depth} is no length of a string. Give a number from 0.")
+        n = int(self.level_offsets[depth + 1])
+        child_start = np.minimum(self.child_start[: n + 1], n)
+        return replace(
+            self, depth=depth, symbol=self.symbol[:n], parent=self.parent[:n], child_start=child_start,
+            through=self.through[:n], end=self.end[:n],
+            level_offsets=self.level_offsets[: depth + 2], sequence_node=None,
+        )  # fmt: skip
+
+    def merge(self, other: CountedTree) -> CountedTree:
+        """Return the tree of both corpora together: counts add, exactly and in any order of merging."""
+        if (self.kind, self.depth) != (other.kind, other.depth):
+            raise OptionError(
+                f"a {self.kind} tree of depth {self.depth} and a {other.kind} tree of depth {other.depth} cannot be merged. "
+                "Count both in the same way, or cut the deeper one."
+            )
+        if self.alphabet != other.alphabet:
+            raise AlphabetError(
+                f"trees over different alphabets ({len(self.alphabet)} and {len(other.alphabet)} symbols) cannot be merged. "
+                "Recode both corpora over the union of their alphabets before counting."
+            )
+        bound = self.n_nodes + other.n_nodes
+        from_one, from_other = np.empty(bound, np.int32), np.empty(bound, np.int32)
+        child_start = np.empty(bound + 1, np.int32)
+        n = trees.merge_nodes(
+            self.symbol, self.child_start, other.symbol, other.child_start, from_one, from_other, child_start
+        )
+        one, two, child_start = from_one[:n], from_other[:n], child_start[: n + 1].copy()
+        parent = np.full(n, -1, np.int32)
+        parent[1:] = np.repeat(np.arange(n, dtype=np.int32), np.diff(child_start))
+        return CountedTree(
+            self.kind, self.depth, self.alphabet,
+            symbol=np.where(one >= 0, self.symbol[one], other.symbol[two]),
+            parent=parent,
+            child_start=child_start,
+            through=np.where(one >= 0, self.through[one], 0) + np.where(two >= 0, other.through[two], 0),
+            end=np.where(one >= 0, self.end[one], 0) + np.where(two >= 0, other.end[two], 0),
+            level_offsets=levels_of(child_start, self.depth),
+        )  # fmt: skip
+
+
+def levels_of(child_start: NDArray[np.int32], depth: int) -> NDArray[np.int64]:
+    """Return where each level of a tree starts."""
+    offsets = np.zeros(depth + 2, np.int64)
+    offsets[1] = 1
+    for k in range(2, depth + 2):
+        offsets[k] = child_start[offsets[k - 1]] if offsets[k - 1] < child_start.size else child_start[-1]
+    return offsets
