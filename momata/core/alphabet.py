@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,10 @@ import numpy as np
 
 from momata.errors import AlphabetError, OptionError
 
-__all__ = ["STOP", "UNKNOWN", "Alphabet", "UnknownPolicy"]
+__all__ = ["START", "STOP", "UNKNOWN", "Alphabet", "UnknownPolicy"]
+
+START = "<s>"
+"""How the start of a sequence is shown; reserved, so never a symbol."""
 
 STOP = "</s>"
 """How the end of a sequence is shown; reserved, so never a symbol."""
@@ -20,7 +23,7 @@ UNKNOWN = "<unk>"
 """The symbol that stands for all symbols never seen, in models that keep a share for them."""
 
 
-def _plain(symbol: Any) -> Hashable:
+def _plain(symbol: Any) -> Any:
     """Return a NumPy scalar as the Python value it equals, anything else unchanged."""
     return symbol.item() if isinstance(symbol, np.generic) else symbol
 
@@ -29,7 +32,7 @@ def _is_whole(text: str) -> bool:
     return text.isascii() and text.removeprefix("-").isdigit()
 
 
-def sort_symbols(symbols: Iterable[Hashable]) -> list[Hashable]:
+def sort_symbols(symbols: Iterable[Hashable]) -> Sequence[Hashable]:
     """Order distinct symbols: numbers and whole-number texts by value, other texts by code point, mixtures as given."""
     found = list(symbols)
     if all(isinstance(s, str) for s in found):
@@ -48,10 +51,12 @@ class Alphabet:
     Parameters
     ----------
     symbols : iterable of hashable
-        Distinct; ``"</s>"`` is reserved for the end of a sequence.
+        Distinct; ``"<s>"`` and ``"</s>"`` are reserved for the start and the end of a sequence.
     closed : bool
         Whether the list is known to be complete (a declared alphabet) rather than merely what was seen.
         Smoothed models keep a share for unknown symbols only when it is not.
+    marks : bool
+        Whether the two marks may be symbols: for padded sequences inside models.
 
     Examples
     --------
@@ -62,7 +67,7 @@ class Alphabet:
 
     __slots__ = ("_index", "_text_index", "closed", "symbols")
 
-    def __init__(self, symbols: Iterable[Any], closed: bool = False) -> None:
+    def __init__(self, symbols: Iterable[Any], closed: bool = False, marks: bool = False) -> None:
         self.symbols: tuple[Hashable, ...] = tuple(map(_plain, symbols))
         self.closed = closed
         self._index: dict[Hashable, int] = {}
@@ -71,9 +76,10 @@ class Alphabet:
                 raise AlphabetError(
                     "NaN cannot be a symbol: it does not equal itself. Map missing values to a symbol of their own."
                 )
-            if symbol == STOP and isinstance(symbol, str):
+            if symbol in (START, STOP) and not marks:
                 raise AlphabetError(
-                    f"{STOP!r} marks the end of a sequence and cannot be a symbol. Leave it out; momata adds the end by itself."
+                    f"{symbol!r} marks the {'start' if symbol == START else 'end'} of a sequence and cannot be a symbol. "
+                    "Leave it out: momata adds starts and ends by itself."
                 )
             if self._index.setdefault(symbol, i) != i:
                 raise AlphabetError(f"symbol {symbol!r} occurs twice in the alphabet. Give each symbol once.")

@@ -11,7 +11,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from momata.core.alphabet import Alphabet, UnknownPolicy, sort_symbols
+from momata.core.alphabet import START, Alphabet, UnknownPolicy, sort_symbols
 from momata.errors import AlphabetError, OptionError
 
 __all__ = ["Corpus", "Source", "as_corpus"]
@@ -250,6 +250,17 @@ class Corpus:
             weights = np.concatenate([np.ones(len(c), np.int64) if c.weights is None else c.weights for c in parts])
         tokens = np.concatenate([c.tokens for c in parts])
         return Corpus(tokens, _offsets_of(np.concatenate([c.lengths for c in parts])), alphabet, weights)
+
+    def with_start(self) -> Corpus:
+        """Return every sequence with the mark `START` before it, as the last symbol of the alphabet."""
+        alphabet = Alphabet((*self.alphabet.symbols, START), closed=True, marks=True)
+        offsets = self.offsets + np.arange(len(self) + 1)
+        tokens = np.empty(offsets[-1], np.int32)
+        is_start = np.zeros(tokens.size, dtype=bool)
+        is_start[offsets[:-1]] = True
+        tokens[is_start] = len(self.alphabet)
+        tokens[~is_start] = self.tokens
+        return Corpus(tokens, offsets, alphabet, self.weights)
 
     def recode(self, alphabet: Alphabet, unknown: str | UnknownPolicy | None = "error") -> Corpus:
         """Return the same sequences over another alphabet; ``unknown`` says what becomes of symbols it lacks."""

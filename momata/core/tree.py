@@ -64,6 +64,62 @@ class CountedTree:
     level_offsets: NDArray[np.int64]
     sequence_node: NDArray[np.int32] | None = None
 
+    @classmethod
+    def from_arrays(
+        cls,
+        kind: Kind,
+        depth: int,
+        alphabet: Alphabet,
+        symbol: NDArray[Any],
+        child_start: NDArray[Any],
+        through: NDArray[Any],
+        end: NDArray[Any],
+        level_offsets: NDArray[Any],
+    ) -> CountedTree:
+        """Make a tree of arrays from outside; raise `OptionError` unless they are a tree whose counts add up."""
+        n = symbol.size
+        same = all(
+            a.ndim == 1 and a.dtype == t
+            for a, t in ((symbol, np.int32), (child_start, np.int32), (level_offsets, np.int64))
+        )
+        if not same or n < 1 or child_start.size != n + 1 or through.shape != (n,) or end.shape != (n,):
+            raise OptionError("the arrays of the tree have wrong types or sizes")
+        if through.dtype != end.dtype or through.dtype not in (np.int64, np.float64):
+            raise OptionError(f"counts of types {through.dtype} and {end.dtype}")
+        if child_start[0] != 1 or child_start[-1] != n or np.any(np.diff(child_start) < 0):
+            raise OptionError("the children of the tree's nodes do not follow each other")
+        if np.any(child_start[:-1] <= np.arange(n)):
+            raise OptionError("a node of the tree comes after its children")
+        if (
+            level_offsets.size != depth + 2
+            or not np.array_equal(level_offsets, levels_of(child_start, depth))
+            or level_offsets[-1] != n
+        ):
+            raise OptionError(f"the levels of the tree do not go down to depth {depth}")
+        parent = np.full(n, -1, np.int32)
+        parent[1:] = np.repeat(np.arange(n, dtype=np.int32), np.diff(child_start))
+        siblings = parent[1:-1] == parent[2:]
+        if (
+            symbol[0] != -1
+            or np.any(symbol[1:] < 0)
+            or np.any(symbol >= len(alphabet))
+            or np.any((np.diff(symbol[1:]) <= 0) & siblings)
+        ):
+            raise OptionError("symbols of the tree are outside of the alphabet or out of order")
+        inner = slice(0, int(level_offsets[depth]))
+        below = np.bincount(parent[1:], through[1:], minlength=n)[inner]
+        if (
+            np.any(through < 0)
+            or np.any(end < 0)
+            or np.any(end > through)
+            or not np.allclose(below + end[inner], through[inner], rtol=1e-9)
+        ):
+            raise OptionError("the counts of the tree do not add up")
+        tree = cls(kind, depth, alphabet, symbol, parent, child_start, through, end, level_offsets)
+        if kind == "substring" and np.any(tree.suffix_link[1:] < 0):
+            raise OptionError("a string of the tree has a suffix that is not in it")
+        return tree
+
     @property
     def n_nodes(self) -> int:
         """Number of strings in the tree, the empty one included."""

@@ -1,0 +1,249 @@
+"""Walks over an n-gram model, whose contexts and n-grams are the nodes of one counted tree.
+
+Throughout, ``prob[v]`` is the probability of the last symbol of node ``v`` after the rest of it, ``stop[u]`` that of the end of
+the sequence after context ``u``, and ``back[u]`` the share that context ``u`` leaves to its suffix ``link[u]``. So an event
+that was never seen after ``u`` has ``back[u]`` times its probability after ``link[u]``, and ``floor`` at the root. Nodes from
+``first_leaf`` on are n-grams of full order; they are no contexts. ``first[sigma]`` is the root's child for a symbol, or -1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momata._kernels._jit import kernel
+from momata._kernels.trees import child_of
+
+__all__ = ["advance", "best_events", "fill_distribution", "sample_sequences", "score_events", "walk_states"]
+
+Reals = NDArray[np.float64]
+Nodes = NDArray[np.int32]
+
+
+@kernel
+def _child(symbol: Nodes, child_start: Nodes, first: Nodes, state: int, sigma: int) -> int:
+    if state == 0:
+        return int(first[sigma])
+    return int(child_of(symbol, child_start[state], child_start[state + 1], sigma))
+
+
+@kernel
+def advance(
+    symbol: Nodes, child_start: Nodes, link: Nodes, first: Nodes, prob: Reals, back: Reals, floor: float, first_leaf: int,
+    state: int, sigma: int,
+) -> tuple[int, float]:  # fmt: skip
+    """Read one symbol: return the longest context known after it, and the symbol's probability."""
+    share = 1.0
+    node = _child(symbol, child_start, first, state, sigma)
+    while node < 0:
+        if state == 0:
+            return 0, share * floor
+        share *= back[state]
+        state = link[state]
+        node = _child(symbol, child_start, first, state, sigma)
+    return (link[node] if node >= first_leaf else node), share * prob[node]
+
+
+@kernel
+def _follow(
+    symbol: Nodes, child_start: Nodes, link: Nodes, first: Nodes, first_leaf: int, state: int, sigma: int
+) -> int:
+    """Return the longest context known after a symbol."""
+    node = _child(symbol, child_start, first, state, sigma)
+    while node < 0 and state > 0:
+        state = link[state]
+        node = _child(symbol, child_start, first, state, sigma)
+    if node < 0:
+        return 0
+    return int(link[node] if node >= first_leaf else node)
+
+
+@kernel
+def score_events(
+    symbol: Nodes,
+    child_start: Nodes,
+    link: Nodes,
+    first: Nodes,
+    prob: Reals,
+    stop: Reals,
+    back: Reals,
+    floor: float,
+    first_leaf: int,
+    start: int,
+    tokens: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    logp: Reals,
+    total: Reals,
+) -> None:
+    """Write log probabilities: of every event, ends included, into ``logp`` (unless empty), of every sequence into ``total``."""
+    for i in range(offsets.size - 1):
+        state = start
+        found = 0.0
+        for p in range(offsets[i], offsets[i + 1]):
+            state, chance = advance(symbol, child_start, link, first, prob, back, floor, first_leaf, state, tokens[p])
+            one = math.log(chance) if chance > 0 else -np.inf
+            found += one
+            if logp.size:
+                logp[p + i] = one
+        one = math.log(stop[state]) if stop[state] > 0 else -np.inf
+        if logp.size:
+            logp[offsets[i + 1] + i] = one
+        total[i] = found + one
+
+
+@kernel
+def walk_states(
+    symbol: Nodes,
+    child_start: Nodes,
+    link: Nodes,
+    first: Nodes,
+    first_leaf: int,
+    start: int,
+    tokens: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    states: Nodes,
+) -> None:
+    """Write the context before every event; sequence ``i`` has ``offsets[i + 1] - offsets[i] + 1`` events."""
+    for i in range(offsets.size - 1):
+        state = start
+        for p in range(offsets[i], offsets[i + 1]):
+            states[p + i] = state
+            state = _follow(symbol, child_start, link, first, first_leaf, state, tokens[p])
+        states[offsets[i + 1] + i] = state
+
+
+@kernel
+def fill_distribution(
+    symbol: Nodes,
+    child_start: Nodes,
+    link: Nodes,
+    first: Nodes,
+    prob: Reals,
+    stop: Reals,
+    back: Reals,
+    floor: float,
+    state: int,
+    out: Reals,
+) -> None:
+    """Write the probability of each symbol and, last, of the end after a context: from the root's to ever longer contexts."""
+    chain = np.empty(0, np.int64)
+    node = state
+    while node > 0:
+        chain = np.append(chain, np.int64(node))
+        node = link[node]
+    out[:] = floor
+    n_symbols = out.size - 1
+    for i in range(chain.size, -1, -1):
+        context = 0 if i == chain.size else chain[i]
+        if context:
+            out *= back[context]
+        for child in range(child_start[context], child_start[context + 1]):
+            if symbol[child] < n_symbols:  # not the mark of the start
+                out[symbol[child]] = prob[child]
+        out[n_symbols] = stop[context]
+
+
+@kernel
+def best_events(
+    symbol: Nodes, child_start: Nodes, link: Nodes, prob: Reals, stop: Reals, back: Reals, floor: float, n_symbols: int
+) -> Nodes:
+    """Return the likeliest event after each context; ties go to the lower symbol, the end being the highest.
+
+    No look at all symbols is needed: the likeliest of the unseen events is the likeliest after ``link``, or it was seen.
+    """
+    n_contexts = stop.size
+    best = np.empty(n_contexts, np.int32)
+    chance = np.empty(n_contexts)
+    for u in range(n_contexts):
+        if u == 0:
+            best[u], chance[u] = 0, floor
+        else:
+            best[u], chance[u] = best[link[u]], back[u] * chance[link[u]]
+        if best[u] == n_symbols or chance[u] < stop[u]:
+            best[u], chance[u] = n_symbols, stop[u]
+        for child in range(child_start[u], child_start[u + 1]):
+            sigma = symbol[child]
+            if sigma < n_symbols and (prob[child] > chance[u] or (prob[child] == chance[u] and sigma < best[u])):
+                best[u], chance[u] = sigma, prob[child]
+    return best
+
+
+@kernel
+def sample_sequences(
+    symbol: Nodes,
+    child_start: Nodes,
+    link: Nodes,
+    first: Nodes,
+    cumulative: Reals,
+    own_stop: Reals,
+    first_leaf: int,
+    start: int,
+    n_symbols: int,
+    hidden: int,
+    n: int,
+    max_length: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+    """Draw sequences; return their tokens and offsets, and how many were cut at ``max_length``.
+
+    ``cumulative[v]`` is the mass that a context gives, itself, to ``v`` and its lower siblings, ``own_stop`` the same for the
+    end; what is missing to 1 is the share of the next shorter context. The symbol ``hidden`` is never drawn.
+    """
+    tokens = np.empty(1024, np.int32)
+    offsets = np.zeros(n + 1, np.int64)
+    size = 0
+    n_cut = 0
+    for i in range(n):
+        state = start
+        length = 0
+        while True:
+            sigma = hidden
+            while sigma == hidden:
+                sigma = _draw(symbol, child_start, link, cumulative, own_stop, n_symbols, state, rng)
+            if sigma == n_symbols:
+                break
+            if length == max_length:
+                n_cut += 1
+                break
+            if size == tokens.size:
+                grown = np.empty(2 * size, np.int32)
+                grown[:size] = tokens
+                tokens = grown
+            tokens[size] = sigma
+            size += 1
+            length += 1
+            state = _follow(symbol, child_start, link, first, first_leaf, state, sigma)
+        offsets[i + 1] = size
+    return tokens[:size].copy(), offsets, n_cut
+
+
+@kernel
+def _draw(
+    symbol: Nodes,
+    child_start: Nodes,
+    link: Nodes,
+    cumulative: Reals,
+    own_stop: Reals,
+    n_symbols: int,
+    state: int,
+    rng: np.random.Generator,
+) -> int:
+    while True:
+        r = rng.random()
+        low, high = child_start[state], child_start[state + 1]
+        seen = cumulative[high - 1] if high > low else 0.0
+        if r < seen:
+            while low < high:  # the first child whose cumulative mass passes r
+                middle = (low + high) >> 1
+                if cumulative[middle] > r:
+                    high = middle
+                else:
+                    low = middle + 1
+            return int(symbol[low])
+        if r < seen + own_stop[state]:
+            return n_symbols
+        if state == 0:
+            return int(rng.random() * (n_symbols + 1))
+        state = link[state]

@@ -1,0 +1,94 @@
+"""The learners with scikit-learn's face."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from momata.core.alphabet import STOP
+from momata.core.corpus import Corpus
+from momata.learn.ngram import learn_ngram
+from momata.learn.result import FitResult
+from momata.predict.language_model import LanguageModel
+from momata.predict.ngram_model import Smoothing
+
+__all__ = ["NGramLearner"]
+
+
+class _SequenceLearner(BaseEstimator):  # type: ignore[misc]
+    """What all learners share: prediction, scoring and sampling with the language model that `fit` leaves behind.
+
+    ``X`` is a collection of sequences throughout; ``y`` is ignored.
+    """
+
+    result_: FitResult
+    language_model_: LanguageModel
+
+    def _keep(self, result: FitResult) -> Any:
+        self.result_ = result
+        self.language_model_ = result.model
+        self.automaton_ = result.wfa
+        self.n_states_ = result.n_states
+        self.classes_ = [*result.model.alphabet, STOP]
+        return self
+
+    def predict(self, X: Any) -> list[Hashable]:
+        """Return the likeliest next symbol, or `STOP`, after each sequence."""
+        return [self.classes_[i] for i in self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of all next symbols after each sequence; columns as in ``classes_``."""
+        check_is_fitted(self, "language_model_")
+        return self.language_model_.next_symbols(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log probability of an event (symbols and ends): higher is better, 0 is perfect."""
+        check_is_fitted(self, "language_model_")
+        corpus = self.language_model_.encode(X)
+        weights = np.ones(len(corpus)) if corpus.weights is None else corpus.weights
+        return float(weights @ self.language_model_.log_prob(corpus) / (weights @ (corpus.lengths + 1)))
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return the log probability of each sequence."""
+        check_is_fitted(self, "language_model_")
+        return self.language_model_.log_prob(X)
+
+    def sample(self, n: int = 1, seed: int = 0) -> Corpus:
+        """Draw sequences."""
+        check_is_fitted(self, "language_model_")
+        return self.language_model_.sample(n, seed)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+class NGramLearner(_SequenceLearner):
+    """Learn an n-gram model; see `learn_ngram` for the parameters."""
+
+    def __init__(
+        self,
+        order: int | None = None,
+        smoothing: Smoothing = "kn",
+        max_order: int = 12,
+        fraction: float = 0.1,
+        seed: int = 0,
+    ) -> None:
+        self.order = order
+        self.smoothing = smoothing
+        self.max_order = max_order
+        self.fraction = fraction
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any = None) -> NGramLearner:
+        """Learn from a collection of sequences."""
+        result = learn_ngram(X, **self.get_params())
+        self.order_ = result.model.training["order"]
+        return self._keep(result)  # type: ignore[no-any-return]

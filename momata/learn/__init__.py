@@ -1,0 +1,1 @@
+"""One learner, one file: from a corpus or its Hankel blocks to a `FitResult`."""

@@ -1,0 +1,130 @@
+"""n-gram models: the baseline that every learner is compared with, and the backing of every language model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from momata.core.corpus import Corpus, as_corpus
+from momata.core.counting import count_substrings
+from momata.core.tree import CountedTree
+from momata.core.wfa import WFA
+from momata.errors import OptionError
+from momata.learn.result import FitResult, Status
+from momata.predict.ngram_model import NGramModel, Smoothing
+
+__all__ = ["count_ngrams", "learn_ngram"]
+
+MAX_ORDER = 12
+PATIENCE = 2  # orders that may be worse than the best before the search stops
+FALLBACK_ORDER = 3  # where nothing can be held out
+_MANAGEABLE = 2**22  # weights up to which the automaton is written out
+
+
+def learn_ngram(
+    corpus: Any,
+    order: int | None = None,
+    smoothing: Smoothing = "kn",
+    valid: Any = None,
+    max_order: int = MAX_ORDER,
+    fraction: float = 0.1,
+    seed: int = 0,
+    callback: Callable[[dict[str, Any]], None] | None = None,
+) -> FitResult:
+    """Learn an n-gram model.
+
+    Parameters
+    ----------
+    corpus : Corpus or collection of sequences
+    order : int, optional
+        By default chosen: the order with the highest likelihood on held-out data, searched upwards from 1 until two
+        orders in a row are no better; then all of ``corpus`` is used.
+    smoothing : {"kn", "mkn", "none"}
+        Interpolated Kneser-Ney with one discount an order or with three, or relative frequencies.
+    valid : Corpus or collection of sequences, optional
+        Held-out data; by default ``fraction`` of the sequences, drawn by ``seed``. A corpus of a single sequence has
+        nothing to hold out, and gets order 3.
+    max_order : int
+        The highest order tried.
+    callback : function, optional
+        Called with each entry of the curve.
+
+    Returns
+    -------
+    FitResult
+        Its ``model`` is an `NGramModel`. Over an open alphabet a smoothed model keeps a share for unknown symbols.
+
+    Examples
+    --------
+    >>> result = learn_ngram(Corpus.from_sequences(["abab", "ab", "ababab"]), order=3)
+    >>> result.model.next_symbol("ab").top(1)[0][0]
+    'a'
+    """
+    corpus = as_corpus(corpus)
+    if not len(corpus):
+        raise OptionError("a corpus without sequences cannot be learned from. Give at least one, which may be empty.")
+    if corpus.weights is not None and np.any(corpus.weights != np.rint(corpus.weights)):
+        raise OptionError("n-gram counts need whole numbers, and some weights are not. Give multiplicities.")
+    if max_order < 1 or (order is not None and order < 1):
+        raise OptionError(f"order={order}, max_order={max_order}: an order is a whole number from 1.")
+    if smoothing != "none" and not corpus.alphabet.closed:
+        corpus = corpus.recode(corpus.alphabet.with_unknown())
+    seconds: dict[str, float] = {}
+    curve: list[dict[str, Any]] = []
+    if order is None:
+        began = time.perf_counter()
+        order, curve = _choose_order(corpus, smoothing, valid, max_order, fraction, seed, callback)
+        seconds["select"] = time.perf_counter() - began
+    began = time.perf_counter()
+    model = NGramModel(count_ngrams(corpus, order), corpus.alphabet, order, smoothing)
+    seconds["count"] = time.perf_counter() - began
+    model.training = {
+        "method": "ngram", "order": order, "smoothing": smoothing, "seed": seed, "curve": curve,
+        "n_sequences": len(corpus), "n_tokens": corpus.n_tokens,
+    }  # fmt: skip
+    return FitResult(model, _automaton(model), Status.OK, "ngram", "string", model.n_states, curve, seconds)
+
+
+def count_ngrams(corpus: Corpus, order: int) -> CountedTree:
+    """Count all n-grams up to an order, with the mark of the start before every sequence."""
+    return count_substrings(corpus.with_start(), order)
+
+
+def _automaton(model: NGramModel) -> WFA | None:
+    return model.to_wfa() if model.n_states**2 * len(model.alphabet) <= _MANAGEABLE else None
+
+
+def _choose_order(
+    corpus: Corpus,
+    smoothing: Smoothing,
+    valid: Any,
+    max_order: int,
+    fraction: float,
+    seed: int,
+    callback: Callable[[dict[str, Any]], None] | None,
+) -> tuple[int, list[dict[str, Any]]]:
+    """Return the order that gives held-out data the highest likelihood, and the whole curve."""
+    if valid is None and len(corpus) < 2:
+        return min(FALLBACK_ORDER, max_order), []
+    train, held_out = corpus.split(fraction, seed) if valid is None else (corpus, as_corpus(valid, corpus.alphabet))
+    weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
+    curve: list[dict[str, Any]] = []
+    best, best_order = -np.inf, 1
+    depth, tree = 0, None
+    for order in range(1, max_order + 1):
+        if tree is None or order > depth:
+            depth = min(max(4, 2 * depth), max_order)
+            tree = count_ngrams(train, depth)
+        model = NGramModel(tree, corpus.alphabet, order, smoothing)
+        score = float(model.log_prob(held_out) @ weights)
+        curve.append({"order": order, "n_states": model.n_states, "validation_log_prob": score})
+        if callback:
+            callback(curve[-1])
+        if score > best:
+            best, best_order = score, order
+        elif order >= best_order + PATIENCE:
+            break
+    return best_order, curve

@@ -1,0 +1,1 @@
+"""Proper distributions over sequences, and what is measured of them."""

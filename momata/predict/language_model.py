@@ -1,0 +1,216 @@
+"""What every sequence model can do once it is a proper distribution."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momata.core.alphabet import STOP, UNKNOWN, Alphabet, UnknownPolicy
+from momata.core.corpus import Corpus, as_corpus
+from momata.errors import OptionError
+
+__all__ = ["Distribution", "LanguageModel", "Stream"]
+
+Unknown = str | UnknownPolicy | None
+
+
+class Distribution(Mapping[Hashable, float]):
+    """Probabilities of the next symbol, the end of the sequence (`STOP`) included.
+
+    A mapping from symbols to probabilities, in the order of the alphabet with `STOP` last; ``np.asarray`` gives the array.
+    """
+
+    def __init__(self, alphabet: Alphabet, probabilities: NDArray[np.float64]) -> None:
+        self.alphabet, self.probabilities = alphabet, probabilities
+
+    def __getitem__(self, symbol: Hashable) -> float:
+        if symbol == STOP:
+            return float(self.probabilities[-1])
+        index = self.alphabet.find(symbol)
+        if index is None:
+            raise KeyError(symbol)
+        return float(self.probabilities[index])
+
+    def __iter__(self) -> Iterator[Hashable]:
+        yield from self.alphabet
+        yield STOP
+
+    def __len__(self) -> int:
+        return int(self.probabilities.size)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.probabilities, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{s!r}: {p:.4g}" for s, p in self.top(6))
+        return f"Distribution({{{shown}{', ...' if len(self) > 6 else ''}}})"
+
+    def sum(self) -> float:
+        """Return the sum of all probabilities: 1."""
+        return float(self.probabilities.sum())
+
+    def top(self, k: int) -> list[tuple[Hashable, float]]:
+        """Return the ``k`` likeliest next symbols with their probabilities; ties in the order of the alphabet."""
+        order = np.argsort(-self.probabilities, kind="stable")[:k]
+        names = [*self.alphabet, STOP]
+        return [(names[i], float(self.probabilities[i])) for i in order]
+
+
+class LanguageModel(abc.ABC):
+    """A probability distribution over sequences, as a product of conditionals over next symbols and the end.
+
+    A kind of model says how it scores and predicts flat arrays of symbols; everything that people call is here, once.
+
+    Attributes
+    ----------
+    alphabet : Alphabet
+        Where it has the symbol ``"<unk>"``, that is the share for all symbols never seen in training.
+    training : dict
+        How the model came about: method, options, seed, versions, held-out curve. Plain values; stored with the model.
+    """
+
+    kind: ClassVar[str]
+    alphabet: Alphabet
+    training: dict[str, Any]
+
+    # ------------------------------------------------------------------ what a kind of model must say
+
+    @property
+    @abc.abstractmethod
+    def n_states(self) -> int:
+        """Number of states, or of contexts."""
+
+    @abc.abstractmethod
+    def score_tokens(
+        self, tokens: NDArray[np.int32], offsets: NDArray[np.int64], by_event: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return log probabilities of all events (empty unless ``by_event``) and of all sequences."""
+
+    @abc.abstractmethod
+    def predict_tokens(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the likeliest event at every event (``n_symbols`` is the end); ties to the lower number."""
+
+    @abc.abstractmethod
+    def sample_tokens(
+        self, n: int, rng: np.random.Generator, max_length: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+        """Draw sequences; return tokens, offsets, and how many were cut at ``max_length``."""
+
+    @abc.abstractmethod
+    def start_state(self) -> Any:
+        """Return the state before the first symbol (a value that is never changed)."""
+
+    @abc.abstractmethod
+    def next_state(self, state: Any, sigma: int) -> tuple[Any, float]:
+        """Return the state after symbol number ``sigma``, and the symbol's probability."""
+
+    @abc.abstractmethod
+    def state_distribution(self, state: Any) -> NDArray[np.float64]:
+        """Return the probabilities of all symbols and, last, of the end."""
+
+    # ------------------------------------------------------------------ what everybody calls
+
+    def encode(self, sequences: Any, unknown: Unknown = None) -> Corpus:
+        """Return sequences over the model's alphabet; ``unknown`` says what a symbol outside it becomes."""
+        return as_corpus(sequences, self.alphabet, unknown)
+
+    def log_prob(self, sequences: Any, unknown: Unknown = None) -> NDArray[np.float64]:
+        """Return the natural log probability of each sequence.
+
+        Examples
+        --------
+        >>> import momata as mo
+        >>> model = mo.learn_ngram(mo.Corpus.from_sequences(["ab", "ab", "b"]), order=2, smoothing="none").model
+        >>> np.exp(model.log_prob(["ab", "b", "a"])).round(3)
+        array([0.667, 0.333, 0.   ])
+        """
+        corpus = self.encode(sequences, unknown)
+        return self.score_tokens(corpus.tokens, corpus.offsets, by_event=False)[1]
+
+    def event_log_probs(self, sequences: Any, unknown: Unknown = None) -> list[NDArray[np.float64]]:
+        """Return for each sequence the log probability of each of its symbols and, last, of its end."""
+        corpus = self.encode(sequences, unknown)
+        values, _ = self.score_tokens(corpus.tokens, corpus.offsets, by_event=True)
+        return np.split(values, (corpus.offsets + np.arange(len(corpus) + 1))[1:-1])
+
+    def next_symbol(self, prefix: Iterable[Hashable] = (), unknown: Unknown = None) -> Distribution:
+        """Return the distribution of what follows one prefix."""
+        return self.stream(prefix, unknown).distribution()
+
+    def next_symbols(self, prefixes: Any, unknown: Unknown = None) -> NDArray[np.float64]:
+        """Return an array with a row of probabilities for each prefix: all symbols, then the end."""
+        corpus = self.encode(prefixes, unknown)
+        rows = np.empty((len(corpus), len(self.alphabet) + 1))
+        for i in range(len(corpus)):
+            state = self.start_state()
+            for sigma in corpus.tokens[corpus.offsets[i] : corpus.offsets[i + 1]]:
+                state, _ = self.next_state(state, int(sigma))
+            rows[i] = self.state_distribution(state)
+        return rows
+
+    def stream(self, prefix: Iterable[Hashable] = (), unknown: Unknown = None) -> Stream:
+        """Start reading a sequence symbol by symbol."""
+        stream = Stream(self, unknown)
+        for symbol in prefix:
+            stream.push(symbol)
+        return stream
+
+    def sample(self, n: int = 1, seed: int | np.random.Generator = 0, max_length: int = 1_000_000) -> Corpus:
+        """Draw sequences; the same seed gives the same ones. The symbol for unknown symbols is never drawn."""
+        if n < 0 or max_length < 0:
+            raise OptionError(f"n={n} sequences of up to {max_length} symbols cannot be drawn. Give numbers from 0.")
+        tokens, offsets, n_cut = self.sample_tokens(n, np.random.default_rng(seed), max_length)
+        if n_cut:
+            raise OptionError(
+                f"{n_cut} of {n} sampled sequences did not end within max_length={max_length} symbols. "
+                "Give a larger max_length, or look whether the model gives its end any probability."
+            )
+        return Corpus(tokens, offsets, self.alphabet)
+
+    @property
+    def hidden_symbol(self) -> int:
+        """Number of the symbol that stands for unknown ones, or -1."""
+        found = self.alphabet.find(UNKNOWN)
+        return -1 if found is None else found
+
+
+class Stream:
+    """One sequence being read: push symbols, ask what comes next at any time."""
+
+    def __init__(self, model: LanguageModel, unknown: Unknown = None) -> None:
+        self.model = model
+        self.log_prob = 0.0
+        self.n_unknown = 0
+        self._policy = UnknownPolicy.parse(unknown)
+        self._state = model.start_state()
+
+    def push(self, symbol: Hashable) -> float:
+        """Read one symbol and return its probability; ``log_prob`` keeps the sum of the logarithms."""
+        alphabet = self.model.alphabet
+        sigma = alphabet.find(symbol)
+        if sigma is None:
+            sigma = self._policy.target(alphabet)
+            if sigma is None:
+                alphabet.index(symbol)  # raises
+                raise AssertionError
+            self.n_unknown += 1
+            if sigma < 0:
+                return 1.0
+        self._state, chance = self.model.next_state(self._state, sigma)
+        with np.errstate(divide="ignore"):
+            self.log_prob += float(np.log(chance))
+        return float(chance)
+
+    def distribution(self) -> Distribution:
+        """Return the distribution of what comes next."""
+        return Distribution(self.model.alphabet, self.model.state_distribution(self._state))
+
+    def copy(self) -> Stream:
+        """Return a stream that goes on from here on its own."""
+        twin = Stream(self.model, self._policy)
+        twin.log_prob, twin.n_unknown, twin._state = self.log_prob, self.n_unknown, self._state
+        return twin
