@@ -174,6 +174,7 @@ def sample_sequences(
     symbol: Nodes,
     child_start: Nodes,
     link: Nodes,
+    first: Nodes,
     cumulative: Reals,
     own_stop: Reals,
     first_leaf: int,
