@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AlphabetError", "BasisError", "FormatError", "ModelFileError", "MomataError", "OptionError"]
+__all__ = ["AlphabetError", "BasisError", "DataError", "FormatError", "ModelFileError", "MomataError", "OptionError"]
 
 
 class MomataError(Exception):
@@ -19,6 +19,10 @@ class AlphabetError(MomataError, ValueError):
 
 class BasisError(MomataError, ValueError):
     """A basis of prefixes and suffixes does not suit what is asked of it."""
+
+
+class DataError(MomataError, ValueError):
+    """Data that were read well but cannot be used as asked."""
 
 
 class FormatError(MomataError, ValueError):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from momata.errors import OptionError
 
-__all__ = ["limit_threads", "map_threads", "n_threads"]
+__all__ = ["announce_threads", "limit_threads", "map_threads", "n_threads"]
 
 _Result = TypeVar("_Result")
 _limit: int | None = None
@@ -40,6 +41,14 @@ def _checked(value: int | str, name: str) -> int:
     return number
 
 
+def announce_threads(threads: int | None = None) -> None:
+    """Tell libraries that are still to be loaded how many threads they may use, by their environment variables."""
+    if threads is not None or os.environ.get("MOMATA_THREADS"):
+        number = str(n_threads() if threads is None else _checked(threads, "threads"))
+        for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB", "NUMEXPR", "NUMBA"):
+            os.environ[f"{name}_NUM_THREADS"] = number
+
+
 @contextlib.contextmanager
 def limit_threads(threads: int | None = None) -> Iterator[int]:
     """Bound all pools of threads inside the block, BLAS included; None keeps what `n_threads` says."""
@@ -48,11 +57,17 @@ def limit_threads(threads: int | None = None) -> Iterator[int]:
     _limit = n_threads() if threads is None else _checked(threads, "threads")
     from threadpoolctl import threadpool_limits
 
+    numba = sys.modules.get("numba")
+    numba_before = numba.get_num_threads() if numba else 0
     try:
+        if numba:
+            numba.set_num_threads(min(_limit, numba.config.NUMBA_NUM_THREADS))
         with threadpool_limits(limits=_limit):
             yield _limit
     finally:
         _limit = before
+        if numba:
+            numba.set_num_threads(numba_before)
 
 
 def map_threads(function: Callable[..., _Result], calls: Sequence[tuple[Any, ...]]) -> list[_Result]:

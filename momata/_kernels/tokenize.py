@@ -5,6 +5,8 @@ A span is a pair of byte positions ``start:stop``. All loops are linear in the s
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -119,7 +121,7 @@ def split_lines_and_words(buffer: Bytes) -> tuple[Places, Places, Places]:
 
 
 @kernel
-def _hash(buffer: Bytes, start: int, stop: int) -> int:
+def _hash(buffer: Bytes, start: int, stop: int) -> np.int64:
     value = np.int64(7)
     for i in range(start, stop):
         value = ((value * _HASH_FACTOR) ^ np.int64(buffer[i])) & _HASH_MASK
@@ -149,25 +151,30 @@ def _grown(slots: NDArray[np.int32], hashes: Places) -> NDArray[np.int32]:
 
 
 @kernel
-def _intern(buffer: Bytes, starts: Places, stops: Places, n_slots: int) -> tuple[NDArray[np.int32], Places]:
-    codes = np.empty(starts.size, np.int32)
-    slots = np.full(n_slots, -1, np.int32)
-    firsts = np.empty(n_slots // 2, np.int64)
-    hashes = np.empty(n_slots // 2, np.int64)
-    n_found = 0
-    for i in range(starts.size):
-        if n_found == firsts.size:  # half full
-            slots = _grown(slots, hashes)
-            firsts = np.concatenate((firsts, np.empty_like(firsts)))
-            hashes = np.concatenate((hashes, np.empty_like(hashes)))
+def _intern_until_full(
+    buffer: Bytes,
+    starts: Places,
+    stops: Places,
+    codes: NDArray[np.int32],
+    slots: NDArray[np.int32],
+    firsts: Places,
+    hashes: Places,
+    at: int,
+    n_found: int,
+) -> tuple[int, int]:
+    """Give numbers to spans from ``at`` on until the table is half full; return the next span and the number of codes."""
+    mask = slots.size - 1
+    for i in range(at, starts.size):
+        if n_found == firsts.size:
+            return i, n_found
         value = _hash(buffer, starts[i], stops[i])
-        place = value & (slots.size - 1)
+        place = value & mask
         code = slots[place]
         while code >= 0:
             first = firsts[code]
             if hashes[code] == value and _same(buffer, starts[i], stops[i], starts[first], stops[first]):
                 break
-            place = (place + 1) & (slots.size - 1)
+            place = (place + 1) & mask
             code = slots[place]
         if code < 0:
             code = np.int32(n_found)
@@ -176,11 +183,26 @@ def _intern(buffer: Bytes, starts: Places, stops: Places, n_slots: int) -> tuple
             hashes[n_found] = value
             n_found += 1
         codes[i] = code
+    return starts.size, n_found
+
+
+@kernel
+def _intern(buffer: Bytes, starts: Places, stops: Places, n_slots: int) -> tuple[NDArray[np.int32], Places]:
+    codes = np.empty(starts.size, np.int32)
+    slots = np.full(n_slots, -1, np.int32)
+    firsts = np.empty(n_slots // 2, np.int64)
+    hashes = np.empty(n_slots // 2, np.int64)
+    at, n_found = _intern_until_full(buffer, starts, stops, codes, slots, firsts, hashes, 0, 0)
+    while at < starts.size:
+        slots = _grown(slots, hashes)
+        firsts = np.concatenate((firsts, np.empty_like(firsts)))
+        hashes = np.concatenate((hashes, np.empty_like(hashes)))
+        at, n_found = _intern_until_full(buffer, starts, stops, codes, slots, firsts, hashes, at, n_found)
     return codes, firsts[:n_found].copy()
 
 
 def intern_spans(buffer: Bytes, starts: Places, stops: Places, n_slots: int = 1024) -> tuple[NDArray[np.int32], Places]:
-    """Number the distinct byte strings among spans, by first appearance.
+    """Give numbers to the distinct byte strings among spans, by first appearance.
 
     An open-addressing hash table with linear probing, never more than half full; strings are compared byte by byte.
 
@@ -351,7 +373,8 @@ def _number(buffer: Bytes, at: int) -> tuple[int, int, int]:
     """Read the word at ``at``: its value, what is wrong with it, and the place after it."""
     negative = buffer[at] == _MINUS
     start = at + 1 if negative else at
-    value, error = np.int64(0), OK
+    value: Any = np.int64(0)
+    error = OK
     at = start
     while at < buffer.size and not _is_space(buffer[at]):
         if not _is_digit(buffer[at]):
@@ -369,7 +392,8 @@ def _number(buffer: Bytes, at: int) -> tuple[int, int, int]:
 @kernel
 def _header(buffer: Bytes) -> tuple[int, int, int]:
     """Read the two integers of the first line; return them and the place after them, or -1 if there are not two."""
-    count, n_symbols = np.int64(0), np.int64(0)
+    count: Any = np.int64(0)
+    n_symbols: Any = np.int64(0)
     at = 0
     for i in range(2):
         at = _past_blanks(buffer, at)

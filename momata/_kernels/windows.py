@@ -246,9 +246,9 @@ def _radix_pass(
     for digit in range(256):
         count[digit + 1] += count[digit]
     for i in range(size):
-        digit = np.int64((words[i] >> shift) & np.uint64(255))
-        to_words[count[digit]], to_order[count[digit]] = words[i], order[i]
-        count[digit] += 1
+        place = np.int64((words[i] >> shift) & np.uint64(255))
+        to_words[count[place]], to_order[count[place]] = words[i], order[i]
+        count[place] += 1
 
 
 @kernel

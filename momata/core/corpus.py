@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from momata.core.alphabet import START, Alphabet, UnknownPolicy, sort_symbols
-from momata.errors import AlphabetError, OptionError
+from momata.errors import AlphabetError, DataError, OptionError
 
 __all__ = ["Corpus", "Source", "as_corpus"]
 
@@ -210,7 +210,7 @@ class Corpus:
         if not 0 < fraction < 1:
             raise OptionError(f"fraction={fraction} of a corpus cannot be held out. Give a number between 0 and 1.")
         if len(self) < 2:
-            raise OptionError(
+            raise DataError(
                 f"a corpus of {len(self)} sequences cannot be split in two. Give validation data, or fix the sizes to be chosen."
             )
         n_small = min(max(1, round(fraction * len(self))), len(self) - 1)
@@ -311,11 +311,11 @@ def _offsets_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
 def _checked_weights(weights: NDArray[Any], n_sequences: int) -> NDArray[Any]:
     given = np.asarray(weights)
     if given.shape != (n_sequences,) or given.dtype.kind not in "iuf":
-        raise OptionError(
+        raise DataError(
             f"weights must be {n_sequences} numbers, one a sequence; got an array of shape {given.shape} and type {given.dtype}."
         )
     if given.size and not (np.all(np.isfinite(given)) and given.min() > 0):
-        raise OptionError("weights must be finite and above 0. Leave sequences that do not count out.")
+        raise DataError("weights must be finite and above 0. Leave sequences that do not count out.")
     return np.ascontiguousarray(given, dtype=np.float64 if given.dtype.kind == "f" else np.int64)
 
 

@@ -95,12 +95,15 @@ def load(path: PathLike) -> Any:
     module, class_name = _KINDS[description["kind"]]
     kind = getattr(importlib.import_module(module), class_name)
     try:
-        return kind.from_parts(arrays, description | {"alphabet": _alphabet_in(description["alphabet"])})
+        model = kind.from_parts(arrays, description | {"alphabet": _alphabet_in(description["alphabet"])})
     except (MomataError, KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
         raise ModelFileError(
             f"{name}: the parts of this model do not fit together: {what}. Learn the model again."
         ) from None
+
+    model.training.setdefault("versions", description.get("versions", {}))
+    return model
 
 
 def versions() -> dict[str, str]:

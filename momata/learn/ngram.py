@@ -12,7 +12,7 @@ from momata.core.corpus import Corpus, as_corpus
 from momata.core.counting import count_substrings
 from momata.core.tree import CountedTree
 from momata.core.wfa import WFA
-from momata.errors import OptionError
+from momata.errors import DataError, OptionError
 from momata.learn.result import FitResult, Status
 from momata.predict.ngram_model import NGramModel, Smoothing
 
@@ -65,9 +65,9 @@ def learn_ngram(
     """
     corpus = as_corpus(corpus)
     if not len(corpus):
-        raise OptionError("a corpus without sequences cannot be learned from. Give at least one, which may be empty.")
+        raise DataError("a corpus without sequences cannot be learned from. Give at least one, which may be empty.")
     if corpus.weights is not None and np.any(corpus.weights != np.rint(corpus.weights)):
-        raise OptionError("n-gram counts need whole numbers, and some weights are not. Give multiplicities.")
+        raise DataError("n-gram counts need whole numbers, and some weights are not. Give multiplicities.")
     if max_order < 1 or (order is not None and order < 1):
         raise OptionError(f"order={order}, max_order={max_order}: an order is a whole number from 1.")
     if smoothing != "none" and not corpus.alphabet.closed:
@@ -111,6 +111,7 @@ def _choose_order(
         return min(FALLBACK_ORDER, max_order), []
     train, held_out = corpus.split(fraction, seed) if valid is None else (corpus, as_corpus(valid, corpus.alphabet))
     weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
+    n_events = float(weights @ (held_out.lengths + 1))
     curve: list[dict[str, Any]] = []
     best, best_order = -np.inf, 1
     depth, tree = 0, None
@@ -120,7 +121,10 @@ def _choose_order(
             tree = count_ngrams(train, depth)
         model = NGramModel(tree, corpus.alphabet, order, smoothing)
         score = float(model.log_prob(held_out) @ weights)
-        curve.append({"order": order, "n_states": model.n_states, "validation_log_prob": score})
+        curve.append({
+            "order": order, "n_states": model.n_states, "validation_log_prob": score,
+            "validation_perplexity_per_symbol": float(np.exp(-score / n_events)) if np.isfinite(score) else None,
+        })  # fmt: skip
         if callback:
             callback(curve[-1])
         if score > best:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from momata.core.alphabet import STOP, UNKNOWN, Alphabet, UnknownPolicy
 from momata.core.corpus import Corpus, as_corpus
-from momata.errors import OptionError
+from momata.errors import DataError, OptionError
 
 __all__ = ["Distribution", "LanguageModel", "Stream"]
 
@@ -85,6 +86,10 @@ class LanguageModel(abc.ABC):
         """Number of states, or of contexts."""
 
     @abc.abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """Return what there is to know about the model, as plain values."""
+
+    @abc.abstractmethod
     def score_tokens(
         self, tokens: NDArray[np.int32], offsets: NDArray[np.int64], by_event: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -111,6 +116,16 @@ class LanguageModel(abc.ABC):
     @abc.abstractmethod
     def state_distribution(self, state: Any) -> NDArray[np.float64]:
         """Return the probabilities of all symbols and, last, of the end."""
+
+    def states_after(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Sequence[Any]:
+        """Return the state after each sequence of symbols."""
+        states = []
+        for low, high in pairwise(offsets.tolist()):
+            state = self.start_state()
+            for sigma in tokens[low:high].tolist():
+                state, _ = self.next_state(state, sigma)
+            states.append(state)
+        return states
 
     # ------------------------------------------------------------------ what everybody calls
 
@@ -145,10 +160,7 @@ class LanguageModel(abc.ABC):
         """Return an array with a row of probabilities for each prefix: all symbols, then the end."""
         corpus = self.encode(prefixes, unknown)
         rows = np.empty((len(corpus), len(self.alphabet) + 1))
-        for i in range(len(corpus)):
-            state = self.start_state()
-            for sigma in corpus.tokens[corpus.offsets[i] : corpus.offsets[i + 1]]:
-                state, _ = self.next_state(state, int(sigma))
+        for i, state in enumerate(self.states_after(corpus.tokens, corpus.offsets)):
             rows[i] = self.state_distribution(state)
         return rows
 
@@ -165,7 +177,7 @@ class LanguageModel(abc.ABC):
             raise OptionError(f"n={n} sequences of up to {max_length} symbols cannot be drawn. Give numbers from 0.")
         tokens, offsets, n_cut = self.sample_tokens(n, np.random.default_rng(seed), max_length)
         if n_cut:
-            raise OptionError(
+            raise DataError(
                 f"{n_cut} of {n} sampled sequences did not end within max_length={max_length} symbols. "
                 "Give a larger max_length, or look whether the model gives its end any probability."
             )

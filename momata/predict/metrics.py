@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from momata.core.alphabet import STOP
 from momata.core.corpus import Corpus, as_corpus
-from momata.errors import OptionError
+from momata.errors import DataError, OptionError
 from momata.predict.language_model import LanguageModel, Unknown
 
 __all__ = ["evaluate", "ndcg", "perplexity", "word_errors"]
@@ -46,7 +46,7 @@ def evaluate(
     """
     given = as_corpus(corpus)
     if not len(given):
-        raise OptionError("a corpus without sequences cannot be evaluated on. Give at least one sequence.")
+        raise DataError("a corpus without sequences cannot be evaluated on. Give at least one sequence.")
     coded, n_unknown = given.recode_counting(model.alphabet, unknown or "share")
     weights = np.ones(len(coded)) if coded.weights is None else np.asarray(coded.weights, dtype=np.float64)
     logp = model.score_tokens(coded.tokens, coded.offsets, by_event=False)[1]
@@ -78,7 +78,7 @@ def perplexity(logp: NDArray[np.float64], target: ArrayLike) -> float:
             f"the target has {p.size} probabilities for {logp.size} sequences. Give one for each, in order."
         )
     if not (np.all(np.isfinite(p)) and p.min(initial=0) >= 0 and p.sum() > 0):
-        raise OptionError("target probabilities must be finite, not negative, and not all 0.")
+        raise DataError("target probabilities must be finite, not negative, and not all 0.")
     p = p / p.sum()
     top = logp.max()
     if top == -np.inf:
@@ -122,7 +122,7 @@ def ndcg(
     corpus = model.encode(prefixes, unknown)
     best = np.asarray(ideal, dtype=np.float64)
     if best.shape != (len(corpus),) or len(truth) != len(corpus):
-        raise OptionError(f"there are {len(truth)} rankings for {len(corpus)} prefixes. Give one for each, in order.")
+        raise DataError(f"there are {len(truth)} rankings for {len(corpus)} prefixes. Give one for each, in order.")
     if k < 1 or not len(corpus) or not np.all(best > 0):
         raise OptionError(
             f"k={k} symbols, {len(corpus)} prefixes, ideal scores from {best.min(initial=np.inf)}: each must be above 0."

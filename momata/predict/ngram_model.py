@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args
@@ -104,6 +105,15 @@ class NGramModel(LanguageModel):
         """Number of contexts, the empty one included where it can be reached."""
         return self._first_leaf
 
+    def summary(self) -> dict[str, Any]:
+        """Return what there is to know about the model."""
+        return {
+            "kind": self.kind, "order": self.order, "smoothing": self.smoothing, "statistic": "string",
+            "n_states": self.n_states, "n_ngrams": self.counts.n_nodes, "n_symbols": len(self.alphabet),
+            "symbols": [str(s) for s in self.alphabet], "closed_alphabet": self.alphabet.closed,
+            "discounts": [list(d) for d in self.discounts], "training": self.training,
+        }  # fmt: skip
+
     @property
     def _first_leaf(self) -> int:
         return int(self.counts.level_offsets[self.order])
@@ -156,22 +166,24 @@ class NGramModel(LanguageModel):
         )  # fmt: skip
         return logp, total
 
-    def predict_tokens(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the likeliest event at every event."""
-        tree = self.counts
+    def _states_before(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the context before every event."""
+        w, tree = self._weights, self.counts
         states = np.empty(tokens.size + offsets.size - 1, np.int32)
         ngrams.walk_states(
-            tree.symbol,
-            tree.child_start,
-            tree.suffix_link,
-            self._weights.first,
-            self._first_leaf,
-            self._weights.start,
-            tokens,
-            offsets,
-            states,
+            tree.symbol, tree.child_start, tree.suffix_link, w.first, self._first_leaf, w.start, tokens, offsets, states
         )
-        return self._best[states]
+        return states
+
+    def states_after(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Sequence[int]:
+        """Return the context after each sequence of symbols: the one before its end."""
+        ends = offsets[1:] + np.arange(offsets.size - 1)
+        found: list[int] = self._states_before(tokens, offsets)[ends].tolist()
+        return found
+
+    def predict_tokens(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the likeliest event at every event."""
+        return self._best[self._states_before(tokens, offsets)]
 
     @cached_property
     def _best(self) -> NDArray[np.int32]:

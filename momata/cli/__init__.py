@@ -1,0 +1,1 @@
+"""The command line: parse arguments, call one public function, print."""

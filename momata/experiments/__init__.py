@@ -1,0 +1,1 @@
+"""Complete experiments, each one file; they use everything below and print nothing."""
