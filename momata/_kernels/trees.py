@@ -13,15 +13,14 @@ __all__ = ["child_of", "find_strings", "merge_nodes", "suffix_links"]
 @kernel
 def child_of(symbol: NDArray[np.int32], low: int, high: int, sigma: int) -> int:
     """Return the node in ``low..high`` (siblings) with symbol ``sigma``, or -1; by bisection."""
-    while low < high:
-        middle = (low + high) >> 1
-        if symbol[middle] < sigma:
-            low = middle + 1
-        elif symbol[middle] > sigma:
-            high = middle
-        else:
-            return middle
-    return -1
+    size = high - low
+    if size <= 0:
+        return -1
+    while size > 1:  # without a branch in the loop: its outcome could not be predicted
+        half = size >> 1
+        low += half if symbol[low + half] <= sigma else 0
+        size -= half
+    return low if symbol[low] == sigma else -1
 
 
 @kernel

@@ -285,18 +285,17 @@ def fill_nodes(
     """Write the nodes of the sorted windows from ``low`` to ``high``.
 
     ``first_node[k]`` is the number of their first node on level k (of the next level's first node for ``depth + 1``). A
-    node's through count is the weight of all windows between its opening and its closing in the sorted list.
+    node's through count is its end count and the through counts of its children: no difference of large numbers is taken,
+    so that small weights beside large ones keep all their digits.
     ``window_node``, unless empty, gets the node at which each window ends.
     """
     cursor = first_node.copy()
     path = np.zeros(depth + 2, np.int64)  # open nodes by level; the root is node 0
-    opened = np.zeros(depth + 2, through.dtype)  # weight of the windows before each open node
-    passed = through.dtype.type(0)
     length = 0
     for i in range(low, high):
         s = order[i]
-        for k in range(shared[i] + 1, length + 1):
-            through[path[k]] = passed - opened[k]
+        for k in range(length, max(shared[i], 1), -1):
+            through[path[k - 1]] += through[path[k]]
         p = starts[s] if starts.size else s
         length = min(reach[s], depth)
         for k in range(shared[i] + 1, length + 1):
@@ -306,12 +305,11 @@ def fill_nodes(
             parent[node] = path[k - 1]
             child_start[node] = cursor[k + 1]
             path[k] = node
-            opened[k] = passed
         weight = weights[s] if weights.size else through.dtype.type(1)
-        passed += weight
+        through[path[length]] += weight
         if reach[s] <= depth:
             end[path[length]] += weight
         if window_node.size:
             window_node[s] = path[length]
-    for k in range(1, length + 1):
-        through[path[k]] = passed - opened[k]
+    for k in range(length, 1, -1):
+        through[path[k - 1]] += through[path[k]]

@@ -133,11 +133,14 @@ def evaluate(
         from momata.predict.metrics import ndcg
 
         truth = read_ranking(ranking)
-        found: dict[str, Any] = {
-            "ndcg": ndcg(loaded, corpus, truth.ideal, truth, k, unknown),
-            "k": k,
-            "n_prefixes": len(corpus),
-        }
+        if len(truth) > len(corpus):  # so it is in SPiCe's problem 4
+            click.echo(
+                f"momata: {ranking} has {len(truth) - len(corpus)} rankings more than {data} has prefixes; left out.",
+                err=True,
+            )
+            truth = truth.first(len(corpus))
+        value = ndcg(loaded, corpus, truth.ideal, truth, k, unknown)
+        found: dict[str, Any] = {"ndcg": value, "k": k, "n_prefixes": len(corpus)}
     else:
         from momata.io import read_target
         from momata.predict import metrics

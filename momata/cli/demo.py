@@ -62,7 +62,8 @@ def _summary(found: Any) -> dict[str, Any]:
         "momata demo",
         [
             figure("perplexity of the learned model", best["perplexity"], f"the source itself: {truth['perplexity']:.3f}"),
-            figure("divergence from the source", best["divergence"], f"nats a sequence, standard error {best['divergence_error']:.2g}"),
+            figure("divergence from the source", best["divergence"],
+                   f"nats a sequence, standard error {best['divergence_error']:.2g}"),
             figure("word error rate", best["wer"], "percent of events whose likeliest next symbol was wrong"),
             figure("order", found.result.model.order, "chosen on held-out data"),
         ],
@@ -73,7 +74,8 @@ def _summary(found: Any) -> dict[str, Any]:
                       "What the model loses to the truth, a sequence."),
         ],
         tables=[
-            table("Against the truth", [name for _, name in _COLUMNS], [[row[key] for key, _ in _COLUMNS] for row in found.figures]),
+            table("Against the truth", [name for _, name in _COLUMNS],
+                  [[row[key] for key, _ in _COLUMNS] for row in found.figures]),
         ],
         subtitle="Click streams from an automaton with four hidden states, so that the truth is known.",
     )  # fmt: skip

@@ -29,7 +29,7 @@ def _plain(symbol: Any) -> Any:
 
 
 def _is_whole(text: str) -> bool:
-    return text.isascii() and text.removeprefix("-").isdigit()
+    return len(text) < 20 and text.isascii() and text.removeprefix("-").isdigit()
 
 
 def sort_symbols(symbols: Iterable[Hashable]) -> Sequence[Hashable]:
@@ -115,11 +115,11 @@ class Alphabet:
     def find(self, symbol: Any) -> int | None:
         """Return the number of a symbol, or None.
 
-        A symbol matches itself; a text also matches the symbol that is written like it, so that the ``"3"`` of a text
-        file finds the ``3`` of a PAutomaC alphabet.
+        A symbol matches itself; a text and a whole number also match each other, so that the ``"3"`` of a text file finds
+        the ``3`` of a PAutomaC alphabet, and the other way round.
         """
         try:
-            index = self._index.get(symbol)
+            index = self._index.get(_plain(symbol))
         except TypeError:
             raise AlphabetError(
                 f"{symbol!r} of type {type(symbol).__name__} is not hashable and cannot be a symbol."
@@ -128,6 +128,8 @@ class Alphabet:
             if self._text_index is None:
                 self._text_index = {str(s): i for i, s in enumerate(self.symbols) if not isinstance(s, str)}
             index = self._text_index.get(symbol)
+        elif index is None and isinstance(symbol, int):
+            index = self._index.get(str(symbol))
         return index
 
     def index(self, symbol: Any) -> int:

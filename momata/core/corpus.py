@@ -241,7 +241,7 @@ class Corpus:
         if not corpora:
             raise OptionError("there is nothing to concatenate: the list of corpora is empty.")
         alphabet = corpora[0].alphabet
-        if any(c.alphabet != alphabet for c in corpora):
+        if any(c.alphabet != alphabet or c.alphabet.closed != alphabet.closed for c in corpora):
             union = dict.fromkeys(symbol for c in corpora for symbol in c.alphabet)
             alphabet = Alphabet(union, closed=all(c.alphabet.closed for c in corpora))
         parts = [c.recode(alphabet) for c in corpora]
@@ -268,8 +268,10 @@ class Corpus:
 
     def recode_counting(self, alphabet: Alphabet, unknown: str | UnknownPolicy | None = "error") -> tuple[Corpus, int]:
         """Like `recode`, and also return how many symbols (by weight) were unknown."""
-        if alphabet is self.alphabet or alphabet == self.alphabet:
+        if alphabet is self.alphabet:
             return self, 0
+        if alphabet == self.alphabet:  # but perhaps not declared complete alike
+            return Corpus(self.tokens, self.offsets, alphabet, self.weights, self.source), 0
         policy = UnknownPolicy.parse(unknown)
         table = np.array([-2 if (found := alphabet.find(s)) is None else found for s in self.alphabet], dtype=np.int32)
         tokens = table[self.tokens] if self.n_tokens else self.tokens

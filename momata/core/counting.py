@@ -152,16 +152,16 @@ def _read_table(
     level_start: NDArray[np.int64], n_symbols: int,
 ) -> CountedTree:  # fmt: skip
     """Make a tree of the cells that are not zero."""
-    codes = [np.flatnonzero(t) if k else np.zeros(1, np.int64) for k, t in enumerate(through)]
-    sizes = [c.size for c in codes] + [0] * (depth + 1 - len(codes))
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    parents = [np.full(1, -1, np.int64)]
-    for k in range(1, len(codes)):
-        parents.append(offsets[k - 1] + np.searchsorted(codes[k - 1], codes[k] // n_symbols))
-    parent = np.concatenate(parents).astype(np.int32)
-    child_start = np.empty(parent.size + 1, np.int32)
-    child_start[0] = 1
-    child_start[1:] = 1 + np.cumsum(np.bincount(parent[1:], minlength=parent.size))
+    present = [np.ones(1, bool), *(t != 0 for t in through[1:])]
+    codes = [np.flatnonzero(p) for p in present]
+    offsets = np.concatenate([[0], np.cumsum([c.size for c in codes] + [0] * (depth + 1 - len(codes)))]).astype(
+        np.int64
+    )
+    n_children = [longer.reshape(-1, n_symbols).sum(axis=1)[c] for longer, c in zip(present[1:], codes, strict=False)]
+    n_children.append(np.zeros(codes[-1].size, np.int64))
+    child_start = np.cumsum(np.concatenate([[1], *n_children]), dtype=np.int32)
+    parent = np.full(offsets[-1], -1, np.int32)
+    parent[1:] = np.repeat(np.arange(offsets[-1], dtype=np.int32), np.diff(child_start))
     symbol = np.concatenate([c % n_symbols for c in codes]).astype(np.int32)
     symbol[0] = -1
     return CountedTree(

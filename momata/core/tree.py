@@ -109,7 +109,8 @@ class CountedTree:
         inner = slice(0, int(level_offsets[depth]))
         below = np.bincount(parent[1:], through[1:], minlength=n)[inner]
         if (
-            np.any(through < 0)
+            not np.isfinite(through[0])
+            or np.any(through < 0)
             or np.any(end < 0)
             or np.any(end > through)
             or not np.allclose(below + end[inner], through[inner], rtol=1e-9)

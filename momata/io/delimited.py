@@ -76,8 +76,9 @@ def _lines(text: bytes) -> Iterator[str]:
 
 def _records(lines: Iterator[str], delimiter: str, quoted: bool, name: str) -> Iterator[tuple[int, list[str]]]:
     """Give the line (from 1) and the fields of each record that is not empty."""
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    reader = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
+    reader = csv.reader(
+        lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True
+    )
     line = 1
     try:
         for record in reader:

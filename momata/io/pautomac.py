@@ -188,6 +188,11 @@ class Ranking:
     def __len__(self) -> int:
         return self.ideal.size
 
+    def first(self, n: int) -> Ranking:
+        """Return the rankings of the first ``n`` prefixes."""
+        entries = slice(0, self.offsets[n])
+        return Ranking(self.ideal[:n], self.offsets[: n + 1], self.symbols[entries], self.probabilities[entries])
+
     def __getitem__(self, prefix: int) -> dict[int, float]:
         """Return the probability of each symbol listed after one prefix."""
         i = range(len(self))[prefix]

@@ -181,7 +181,10 @@ class LanguageModel(abc.ABC):
                 f"{n_cut} of {n} sampled sequences did not end within max_length={max_length} symbols. "
                 "Give a larger max_length, or look whether the model gives its end any probability."
             )
-        return Corpus(tokens, offsets, self.alphabet)
+        drawn = Corpus(tokens, offsets, self.alphabet)
+        if self.hidden_symbol < 0:
+            return drawn
+        return drawn.recode(Alphabet((s for s in self.alphabet if s != UNKNOWN), closed=self.alphabet.closed))
 
     @property
     def hidden_symbol(self) -> int:

@@ -230,8 +230,10 @@ def test_dictionary_columns_and_one_column_for_all(tmp_path):
 
 
 def test_long_cells_and_lone_quotes_are_read(tmp_path):
-    path = text(tmp_path / "a.csv", f'g,s,t\n1,x"y,{"z" * 200_000}\n')
-    assert sequences(read_events(path, "g", symbol="s")) == [['x"y']]
+    path = text(tmp_path / "a.csv", f"g,s,t\n1,x,{'z' * 200_000}\n")
+    assert sequences(read_events(path, "g", symbol="s")) == [["x"]]
+    path = text(tmp_path / "b.csv", 'g,s\n1,x"y\n1,z\n')
+    assert sequences(read_events(path, "g", symbol="s")) == [['x"y', "z"]]
 
 
 def test_quotes_and_line_ends_inside_cells(tmp_path):
