@@ -246,3 +246,59 @@ def _draw(
         if state == 0:
             return int(rng.random() * (n_symbols + 1))
         state = link[state]
+
+
+@kernel
+def walk_tree(
+    symbol: Nodes,
+    child_start: Nodes,
+    link: Nodes,
+    first: Nodes,
+    prob: Reals,
+    stop: Reals,
+    back: Reals,
+    floor: float,
+    first_leaf: int,
+    start: int,
+    tree_symbol: Nodes,
+    tree_parent: Nodes,
+    state: Nodes,
+    chance: Reals,
+    ending: Reals,
+) -> None:
+    """Write the context of every node of another tree, the chance of its symbol after its parent, and of the end after it."""
+    state[0], chance[0], ending[0] = start, 1.0, stop[start]
+    for node in range(1, tree_symbol.size):
+        found, chance[node] = advance(
+            symbol, child_start, link, first, prob, back, floor, first_leaf, state[tree_parent[node]], tree_symbol[node]
+        )
+        state[node], ending[node] = found, stop[found]
+
+
+@kernel
+def draw_events(
+    symbol: Nodes,
+    child_start: Nodes,
+    link: Nodes,
+    cumulative: Reals,
+    own_stop: Reals,
+    n_symbols: int,
+    states: Nodes,
+    rng: np.random.Generator,
+) -> Nodes:
+    """Draw one event after each context."""
+    drawn = np.empty(states.size, np.int32)
+    for i in range(states.size):
+        drawn[i] = _draw(symbol, child_start, link, cumulative, own_stop, n_symbols, states[i], rng)
+    return drawn
+
+
+@kernel
+def follow_all(
+    symbol: Nodes, child_start: Nodes, link: Nodes, first: Nodes, first_leaf: int, states: Nodes, sigmas: Nodes
+) -> Nodes:
+    """Return the contexts after reading one symbol each."""
+    found = np.empty(states.size, np.int32)
+    for i in range(states.size):
+        found[i] = _follow(symbol, child_start, link, first, first_leaf, states[i], sigmas[i])
+    return found

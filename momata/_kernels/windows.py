@@ -285,8 +285,8 @@ def fill_nodes(
     """Write the nodes of the sorted windows from ``low`` to ``high``.
 
     ``first_node[k]`` is the number of their first node on level k (of the next level's first node for ``depth + 1``). A
-    node's through count is its end count and the through counts of its children: no difference of large numbers is taken,
-    so that small weights beside large ones keep all their digits.
+    node's through count is the weight of the windows that stop at it plus the through counts of its children: no difference
+    of large sums is taken, so small weights beside large ones keep their digits.
     ``window_node``, unless empty, gets the node at which each window ends.
     """
     cursor = first_node.copy()

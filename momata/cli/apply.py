@@ -6,7 +6,17 @@ from typing import Any
 
 import click
 
-from momata.cli.options import common, data_options, order_option, print_json, print_table, read, unknown_option
+from momata.cli.options import (
+    ExamplesLast,
+    common,
+    data_options,
+    not_twice,
+    order_option,
+    print_json,
+    print_table,
+    read,
+    unknown_option,
+)
 
 __all__ = ["evaluate", "predict", "sample", "score"]
 
@@ -15,15 +25,18 @@ _DATA = click.argument("data", type=click.Path(allow_dash=True))
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
 
 
-def _load(model: str, data: str) -> Any:
+_MOST = 1_000_000_000
+_BATCH = 1000  # prefixes whose distributions are in memory at once
+
+
+def _load(model: str, data: str, **others: str | None) -> Any:
     from momata.io import load
 
-    if model == "-" and data == "-":
-        raise click.UsageError("model and data cannot both be standard input. Give a file name for one of them.")
+    not_twice(MODEL=model, DATA=data, **others)
     return load(model)
 
 
-@click.command()
+@click.command(cls=ExamplesLast)
 @_MODEL
 @_DATA
 @unknown_option
@@ -52,7 +65,7 @@ def score(model: str, data: str, unknown: str | None, as_json: bool, how: dict[s
     print_json({"total": {"log_prob": float(logp.sum()), "n_sequences": len(corpus)}})
 
 
-@click.command()
+@click.command(cls=ExamplesLast)
 @_MODEL
 @_DATA
 @click.option("--top", type=click.IntRange(1), default=5, show_default=True, metavar="K", help="How many symbols.")
@@ -75,15 +88,17 @@ def predict(model: str, data: str, top: int, unknown: str | None, as_json: bool,
 
     loaded = _load(model, data)
     names = [*map(str, loaded.alphabet), STOP]
-    for row in loaded.next_symbols(read(data, how, loaded), unknown):
-        best = [int(i) for i in (-row).argsort(kind="stable") if i != loaded.hidden_symbol][:top]
-        if as_json:
-            print_json({"next": [{"symbol": names[i], "probability": float(row[i])} for i in best]})
-        else:
-            click.echo("\t".join(f"{names[i]} {row[i]:.6g}" for i in best))
+    prefixes = loaded.encode(read(data, how, loaded), unknown)
+    for first in range(0, len(prefixes), _BATCH):
+        for row in loaded.next_symbols(prefixes[first : first + _BATCH]):
+            best = [int(i) for i in (-row).argsort(kind="stable")[: top + 1] if i != loaded.hidden_symbol][:top]
+            if as_json:
+                print_json({"next": [{"symbol": names[i], "probability": float(row[i])} for i in best]})
+            else:
+                click.echo("\t".join(f"{names[i]} {row[i]:.6g}" for i in best))
 
 
-@click.command()
+@click.command(cls=ExamplesLast)
 @_MODEL
 @_DATA
 @click.option(
@@ -98,7 +113,7 @@ def predict(model: str, data: str, top: int, unknown: str | None, as_json: bool,
     metavar="TARGETS",
     help="DATA are prefixes, TARGETS what may follow (SPiCe): print ndcg.",
 )
-@click.option("--k", type=click.IntRange(1), default=5, show_default=True, help="Length of the ranking.")
+@click.option("--k", type=click.IntRange(1, 10_000), default=5, show_default=True, help="Length of the ranking.")
 @unknown_option
 @_JSON
 @data_options
@@ -126,7 +141,7 @@ def evaluate(
     """  # noqa: D301
     if target and ranking:
         raise click.UsageError("--target and --ranking are two different measurements. Give one of them.")
-    loaded = _load(model, data)
+    loaded = _load(model, data, **{"--target": target, "--ranking": ranking})
     corpus = read(data, how, loaded)
     if ranking:
         from momata.io import read_ranking
@@ -153,14 +168,18 @@ def evaluate(
         print_table(found.items())
 
 
-@click.command()
+@click.command(cls=ExamplesLast)
 @_MODEL
-@click.option("-n", "n", type=click.IntRange(0), default=10, show_default=True, help="How many sequences.")
+@click.option("-n", "n", type=click.IntRange(0, _MOST), default=10, show_default=True, help="How many sequences.")
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same sequences."
 )
 @click.option(
-    "--max-length", type=click.IntRange(0), default=1_000_000, show_default=True, help="Longer sequences are an error."
+    "--max-length",
+    type=click.IntRange(0, _MOST),
+    default=1_000_000,
+    show_default=True,
+    help="Longer sequences are an error.",
 )
 @click.option(
     "--format",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from momata.cli.options import common, print_json, print_table
+from momata.cli.options import ExamplesLast, common, print_json, print_table
 
 __all__ = ["demo"]
 
@@ -17,7 +17,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@click.command()
+@click.command(cls=ExamplesLast)
 @click.option("--out", default="report.html", show_default=True, type=click.Path(), help="Report to write.")
 @click.option("--force", is_flag=True, help="Replace an existing report.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the data.")

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from momata.cli.options import common, print_json, print_table
+from momata.cli.options import ExamplesLast, common, print_json, print_table
 
 __all__ = ["info"]
 
 
-@click.command()
+@click.command(cls=ExamplesLast)
 @click.argument("model", type=click.Path(allow_dash=True))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @common
@@ -31,7 +31,9 @@ def info(model: str, as_json: bool) -> None:
         print_json(found)
     else:
         print_table(
-            (key.replace("_", " "), _short(value)) for key, value in found.items() if value not in ({}, [], None)
+            (key.replace("_", " "), _short(value))
+            for key, value in {**found, "versions": found["training"].get("versions")}.items()
+            if value not in ({}, [], None)
         )
 
 

@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
 import click
 
-from momata.cli.options import common, data_options, print_json, print_table, read, show_progress
+from momata.cli.options import (
+    ExamplesLast,
+    common,
+    data_options,
+    not_twice,
+    print_json,
+    print_table,
+    read,
+    show_progress,
+    with_order,
+)
 
 __all__ = ["learn"]
 
 METHODS = ("ngram",)
+MAX_ORDER = 10_000
 
 
 def _split_orders(values: tuple[str, ...]) -> tuple[int | None, str | None]:
     """Tell an order of an n-gram model (a whole number) from a column that orders events (anything else)."""
-    numbers = [v for v in values if v.lstrip("-").isdigit()]
-    names = [v for v in values if not v.lstrip("-").isdigit()]
+    numbers = [v for v in values if re.fullmatch("-?[0-9]+", v)]
+    names = [v for v in values if v not in numbers]
     if len(numbers) > 1 or len(names) > 1:
         raise click.BadParameter(
             f"{', '.join(values)}: give one order of the n-gram model, and one column for events.", param_hint="--order"
         )
-    if numbers and int(numbers[0]) < 1:
+    if numbers and (len(numbers[0]) > 9 or not 1 <= int(numbers[0]) <= MAX_ORDER):
         raise click.BadParameter(
-            f"{numbers[0]} is no order of an n-gram model. Give a whole number from 1.", param_hint="--order"
+            f"{numbers[0]:.20} is no order of an n-gram model. Give a whole number from 1 to {MAX_ORDER}.",
+            param_hint="--order",
         )
     return int(numbers[0]) if numbers else None, names[0] if names else None
 
 
-@click.command()
+@click.command(cls=ExamplesLast)
 @click.argument("method", type=click.Choice(METHODS))
 @click.argument("train", type=click.Path(allow_dash=True))
 @click.option("--out", required=True, type=click.Path(allow_dash=True), help="Model file to write.")
@@ -72,7 +85,8 @@ def learn(
     from momata.io.streams import check_writable
 
     order, column = _split_orders(orders)
-    how = how | {"order": how["order"] or column}
+    how = with_order(how, column)
+    not_twice(**{"TRAIN": train, "--valid": valid})
     check_writable(out, force)
     seconds: dict[str, float] = {}
     began = time.perf_counter()

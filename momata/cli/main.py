@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from momata.cli.options import ExamplesLast
 from momata.errors import MomataError, OptionError
 
 __all__ = ["main"]
@@ -29,7 +30,7 @@ _COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
+class _LazyGroup(ExamplesLast, click.Group):
     """Commands are imported when they are called, not when the help lists them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -88,7 +89,8 @@ def main(arguments: list[str] | None = None) -> None:
         signal.signal(signal.SIGTERM, _terminate)
     try:
         code = _run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is None where the caller closed it
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has had enough
         sys.stdout = None  # type: ignore[assignment]
         code = REFUSED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import logging
 import math
@@ -12,11 +13,30 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["common", "data_options", "print_json", "print_table", "read", "show_progress", "unknown_option"]
+__all__ = [
+    "ExamplesLast",
+    "common",
+    "data_options",
+    "not_twice",
+    "print_json",
+    "print_table",
+    "read",
+    "show_progress",
+    "unknown_option",
+]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _FORMATS = ("text", "chars", "pautomac", "spice", "conll", "dp", "parquet", "events")
+
+
+class ExamplesLast(click.Command):
+    """A command whose docstring ends with examples, which then end its help."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        text, mark, examples = inspect.cleandoc(self.help or "").partition("\b\nExamples:")
+        self.help, self.epilog = text, mark + examples
 
 
 def common(command: _Command) -> _Command:
@@ -24,7 +44,7 @@ def common(command: _Command) -> _Command:
 
     @click.option(
         "--threads",
-        type=click.IntRange(1),
+        type=click.IntRange(1, 1_000_000),
         metavar="N",
         help="Bound on all threads [default: MOMATA_THREADS, or all cores].",
     )
@@ -78,15 +98,40 @@ def order_option(command: _Command) -> _Command:
     @click.option("--order", metavar="COLUMN", hidden=True)
     @functools.wraps(command)
     def wrapped(*args: Any, order: str | None, how: dict[str, Any], **options: Any) -> Any:
-        return command(*args, how=how | {"order": how["order"] or order}, **options)
+        return command(*args, how=with_order(how, order), **options)
 
     return wrapped  # type: ignore[return-value]
+
+
+def with_order(how: dict[str, Any], column: str | None) -> dict[str, Any]:
+    """Return ``how`` with the column that ``--order`` names, which must not contradict ``--order-by``."""
+    if column is not None and how["order"] not in (None, column):
+        raise click.UsageError(f"--order {column} and --order-by {how['order']} differ. Give one of them.")
+    return how | {"order": how["order"] or column}
+
+
+def not_twice(**paths: str | None) -> None:
+    """Refuse to read standard input for two things."""
+    names = [name for name, path in paths.items() if path == "-"]
+    if len(names) > 1:
+        raise click.UsageError(
+            f"{' and '.join(names)} cannot both be standard input. Give a file name for one of them."
+        )
+
+
+def _check_policy(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Refuse a policy that is none also where no symbol is unknown."""
+    if value is not None:
+        from momata.core.alphabet import UnknownPolicy
+
+        UnknownPolicy.parse(value)
+    return value
 
 
 def unknown_option(command: _Command) -> _Command:
     """Add ``--unknown``."""
     option = click.option(
-        "--unknown", metavar="error|skip|map=SYMBOL|share",
+        "--unknown", metavar="error|skip|map=SYMBOL|share", callback=_check_policy,
         help="What an unseen symbol gets [default: the model's share for unknown symbols, else error].",
     )  # fmt: skip
     return option(command)

@@ -118,8 +118,9 @@ class Alphabet:
         A symbol matches itself; a text and a whole number also match each other, so that the ``"3"`` of a text file finds
         the ``3`` of a PAutomaC alphabet, and the other way round.
         """
+        symbol = _plain(symbol)
         try:
-            index = self._index.get(_plain(symbol))
+            index = self._index.get(symbol)
         except TypeError:
             raise AlphabetError(
                 f"{symbol!r} of type {type(symbol).__name__} is not hashable and cannot be a symbol."

@@ -25,11 +25,15 @@ __all__ = ["FORMAT_VERSION", "load", "save", "versions"]
 
 FORMAT_VERSION = 1
 
-_KINDS = {"ngram": ("momata.predict.ngram_model", "NGramModel")}
+_KINDS = {
+    "ngram": ("momata.predict.ngram_model", "NGramModel"),
+    "automaton": ("momata.predict.automaton_model", "AutomatonModel"),
+}
 _JSON = "model.json"
 _DATE = (1980, 1, 1, 0, 0, 0)  # equal models give equal files
 _FREE, _FACTOR = 64 << 20, 50  # a file may unpack to 64 MiB, or to 50 times its size
 _MAX_JSON = 256 << 20
+_MAX_BITS = 10_000  # of an integer; Python writes and reads no longer ones as text
 _KNOWN_TYPES = ("<f8", "<i8", "<i4", "<f4", "|b1", "|u1")
 
 
@@ -50,11 +54,17 @@ def save(model: Any, path: PathLike, force: bool = True) -> None:
     arrays, values = model.to_parts()
     description = {
         "format": "momata", "version": FORMAT_VERSION, "kind": model.kind, "alphabet": _alphabet_out(model.alphabet),
-        **values, "training": model.training, "versions": versions(),
+        **values, "training": {k: v for k, v in model.training.items() if k != "versions"},
+        "versions": model.training.get("versions") or versions(),
     }  # fmt: skip
-    text = json.dumps(_plain(description), ensure_ascii=False, allow_nan=False, indent=1)
+    try:
+        text = json.dumps(_plain(description), ensure_ascii=False, allow_nan=False, indent=1).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise OptionError(
+            f"the training notes of the model cannot be written to a file ({error}). Keep plain values in them."
+        ) from None
     with atomic_write(path, force, "wb") as file, zipfile.ZipFile(_Unseekable(file), "w") as archive:
-        archive.writestr(zipfile.ZipInfo(_JSON, _DATE), text.encode(), zipfile.ZIP_DEFLATED)
+        archive.writestr(zipfile.ZipInfo(_JSON, _DATE), text, zipfile.ZIP_DEFLATED)
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
@@ -78,8 +88,8 @@ def load(path: PathLike) -> Any:
             sizes = _checked_members(archive, len(data), name)
             description = _read_description(archive, sizes, name)
             arrays = {
-                member.removesuffix(".npy"): _read_array(archive.read(member), member, name)
-                for member in sizes
+                member.removesuffix(".npy"): _read_array(_content(archive, member, size), member, name)
+                for member, size in sizes.items()
                 if member != _JSON
             }
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, KeyError) as error:
@@ -96,7 +106,16 @@ def load(path: PathLike) -> Any:
     kind = getattr(importlib.import_module(module), class_name)
     try:
         model = kind.from_parts(arrays, description | {"alphabet": _alphabet_in(description["alphabet"])})
-    except (MomataError, KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
+    except (
+        MomataError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        OverflowError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
         raise ModelFileError(
             f"{name}: the parts of this model do not fit together: {what}. Learn the model again."
@@ -142,12 +161,22 @@ def _checked_members(archive: zipfile.ZipFile, n_bytes: int, name: str) -> dict[
         raise ModelFileError(
             f"{name}: the archive holds more than arrays and {_JSON}. Give a file that `momata learn` wrote."
         )
+    if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in infos):
+        raise ModelFileError(
+            f"{name}: the archive is compressed in a way that no model is. Give a file that `momata learn` wrote."
+        )
     return sizes
+
+
+def _content(archive: zipfile.ZipFile, member: str, size: int) -> bytes:
+    """Return what a member holds, unpacking no more than the archive says there is."""
+    with archive.open(member) as file:
+        return file.read(size)
 
 
 def _read_description(archive: zipfile.ZipFile, sizes: dict[str, int], name: str) -> dict[str, Any]:
     try:
-        found = json.loads(archive.read(_JSON).decode("utf-8"), parse_constant=_no_constant)
+        found = json.loads(_content(archive, _JSON, sizes[_JSON]).decode("utf-8"), parse_constant=_no_constant)
     except RecursionError:
         raise ModelFileError(f"{name}: {_JSON} is nested too deeply to be a model's. The file is damaged.") from None
     if not isinstance(found, dict) or found.get("format") != "momata":
@@ -220,24 +249,41 @@ def _alphabet_out(alphabet: Alphabet) -> dict[str, Any]:
 
 
 def _symbol_out(symbol: Any) -> Any:
-    if symbol is None or isinstance(symbol, str | int | bool):
+    if symbol is None or (isinstance(symbol, int) and symbol.bit_length() < _MAX_BITS):
+        return symbol
+    if isinstance(symbol, str) and not any("\ud800" <= c <= "\udfff" for c in symbol):
         return symbol
     if isinstance(symbol, float) and math.isfinite(symbol):
         return symbol
     if isinstance(symbol, tuple):
         return {"tuple": [_symbol_out(s) for s in symbol]}
     raise AlphabetError(
-        f"symbol {symbol!r} of type {type(symbol).__name__} cannot be written to a model file. "
+        f"a symbol of type {type(symbol).__name__} cannot be written to a model file{_shown(symbol)}. "
         "Use texts, numbers, or tuples of these as symbols."
     )
 
 
+def _shown(symbol: Any) -> str:
+    try:
+        return f": {symbol!r:.80}"
+    except ValueError:  # a number with more digits than Python writes
+        return ""
+
+
 def _symbol_in(value: Any) -> Any:
-    return tuple(map(_symbol_in, value["tuple"])) if isinstance(value, dict) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        raise AlphabetError("a number of its alphabet is too large")
+    return tuple(map(_symbol_in, _list_in(value["tuple"]))) if isinstance(value, dict) else value
+
+
+def _list_in(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise AlphabetError(f"{value!r:.40} stands where symbols should")
+    return value
 
 
 def _alphabet_in(value: Any) -> Alphabet:
-    return Alphabet(map(_symbol_in, value["symbols"]), closed=bool(value["closed"]))
+    return Alphabet(map(_symbol_in, _list_in(value["symbols"])), closed=bool(value["closed"]))
 
 
 def _plain(value: Any) -> Any:

@@ -78,6 +78,14 @@ class LanguageModel(abc.ABC):
     alphabet: Alphabet
     training: dict[str, Any]
 
+    def __new__(cls, *args: Any, **options: Any) -> LanguageModel:
+        """Make ``LanguageModel(wfa)`` an `AutomatonModel`, as ``pathlib.Path`` makes the path of the system it runs on."""
+        if cls is LanguageModel:
+            from momata.predict.automaton_model import AutomatonModel
+
+            cls = AutomatonModel
+        return super().__new__(cls)
+
     # ------------------------------------------------------------------ what a kind of model must say
 
     @property

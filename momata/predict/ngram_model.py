@@ -185,6 +185,38 @@ class NGramModel(LanguageModel):
         """Return the likeliest event at every event."""
         return self._best[self._states_before(tokens, offsets)]
 
+    # ------------------------------------------------------------------ as the backing of another model
+
+    def walk_tree(self, tree: CountedTree) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the context of every node of a prefix tree, the chance of its symbol, and of the end after it."""
+        w, own = self._weights, self.counts
+        states = np.empty(tree.n_nodes, np.int32)
+        chance, stop = np.empty(tree.n_nodes), np.empty(tree.n_nodes)
+        ngrams.walk_tree(
+            own.symbol, own.child_start, own.suffix_link, w.first, w.prob, w.stop, w.back, w.floor, self._first_leaf, w.start,
+            tree.symbol, tree.parent, states, chance, stop,
+        )  # fmt: skip
+        return states, chance, stop
+
+    def distributions(self, states: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the probabilities after several contexts, a row each."""
+        return np.array([self.state_distribution(int(s)) for s in states]).reshape(len(states), -1)
+
+    def draw_events(self, states: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
+        """Draw one event after each context."""
+        own = self.counts
+        return ngrams.draw_events(
+            own.symbol, own.child_start, own.suffix_link, self._cumulative, self._weights.own_stop, len(self.alphabet),
+            states, rng,
+        )  # fmt: skip
+
+    def follow(self, states: NDArray[np.int32], sigmas: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the contexts after reading one symbol each."""
+        own = self.counts
+        return ngrams.follow_all(
+            own.symbol, own.child_start, own.suffix_link, self._weights.first, self._first_leaf, states, sigmas
+        )
+
     @cached_property
     def _best(self) -> NDArray[np.int32]:
         w, tree = self._weights, self.counts
