@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from momata._kernels._jit import kernel
 
-__all__ = ["events_of_nodes", "node_values", "sum_down", "walk_probabilistic", "walk_scores"]
+__all__ = ["events_of_nodes", "node_values", "sum_down", "walk_plain", "walk_probabilistic", "walk_scores"]
 
 Reals = NDArray[np.float64]
 Nodes = NDArray[np.int32]
@@ -171,6 +171,35 @@ def walk_scores(
             if best.size:
                 mixed = 1.0 if lost[node] else min(1.0, share + distrust * negative[node])
                 best[node] = _likeliest(found, table[table_row[node]], mixed)
+
+
+@kernel
+def walk_plain(
+    symbol: Nodes,
+    parent: Nodes,
+    levels: Levels,
+    initial: Reals,
+    operators: Reals,
+    norms: Reals,
+    final: Reals,
+    chance: Reals,
+    stop: Reals,
+) -> None:
+    """Walk any automaton down a tree and write its normalised scores as they are; a state divided by 0 stays as it is."""
+    rows = np.empty((2, _widest(levels), initial.size))
+    rows[0, 0] = initial
+    chance[0], stop[0] = 1.0, _dot(initial, final)
+    for level in range(1, levels.size - 1):
+        low, start = levels[level], levels[level - 1]
+        above, here = rows[(level - 1) % 2], rows[level % 2]
+        for node in range(low, levels[level + 1]):
+            before, row, sigma = above[parent[node] - start], here[node - low], symbol[node]
+            _times(before, operators[sigma], row)
+            chance[node] = _dot(before, norms[sigma])
+            if chance[node] != 0.0:
+                for i in range(row.size):
+                    row[i] /= chance[node]
+            stop[node] = _dot(row, final)
 
 
 @kernel

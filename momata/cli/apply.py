@@ -125,6 +125,7 @@ def evaluate(
     target: str | None,
     ranking: str | None,
     k: int,
+    convention: str,
     unknown: str | None,
     as_json: bool,
     how: dict[str, Any],
@@ -141,6 +142,8 @@ def evaluate(
     """  # noqa: D301
     if target and ranking:
         raise click.UsageError("--target and --ranking are two different measurements. Give one of them.")
+    if ranking and convention != "proper":
+        raise click.UsageError("--ranking ranks by the proper distribution. Leave --convention out.")
     loaded = _load(model, data, **{"--target": target, "--ranking": ranking})
     corpus = read(data, how, loaded)
     if ranking:
@@ -160,7 +163,7 @@ def evaluate(
         from momata.io import read_target
         from momata.predict import metrics
 
-        found = metrics.evaluate(loaded, corpus, None if target is None else read_target(target), unknown)
+        found = metrics.evaluate(loaded, corpus, None if target is None else read_target(target), unknown, convention)
     found["n_states"] = loaded.n_states
     if as_json:
         print_json(found)

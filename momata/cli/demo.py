@@ -41,6 +41,8 @@ def demo(out: str, force: bool, seed: int, as_json: bool) -> None:
     found = run_demo(seed=seed)
     if is_installed():
         write_report(_summary(found), out, force)
+        if out == "-":  # nothing else belongs into the page
+            return
     else:
         click.echo('momata: no report without its extra: pip install "momata[report]"', err=True)
     if as_json:

@@ -7,6 +7,7 @@ import importlib
 import io
 import signal
 import sys
+import threading
 from types import FrameType
 from typing import Any
 
@@ -86,7 +87,9 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
     with contextlib.suppress(ValueError):  # only the main thread may
-        signal.signal(signal.SIGTERM, _terminate)
+        signal.signal(signal.SIGTERM, _interrupt)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where the caller chose to ignore it
+            signal.signal(signal.SIGINT, _interrupt)
     try:
         code = _run(arguments)
         if sys.stdout is not None:  # it is None where the caller closed it
@@ -129,9 +132,29 @@ def _say(message: str, code: int) -> int:
     return code
 
 
-def _terminate(number: int, _: FrameType | None) -> None:
-    """Make a request to end run all clean-up on its way out."""
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Make a request to end run all clean-up on its way out; while numba is at work, ask again a little later.
+
+    An exception in the middle of loading a kernel is lost, or leaves the kernel half loaded, which crashes when it is called.
+    """
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] in ("numba", "llvmlite"):
+            again = threading.Timer(0.02, _send, (number,))
+            again.daemon = True
+            again.start()
+            return
+        frame = frame.f_back
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     sys.exit(128 + number)
+
+
+def _send(number: int) -> None:
+    main_thread = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main_thread is not None:
+        signal.pthread_kill(main_thread, number)
+    else:
+        signal.raise_signal(number)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+_ROUNDING = 1e-14  # a product shorter than this share of what it could be is nothing but rounding
 _DENSE_GRAMIAN = 40  # states up to which the linear system of a Gramian is written out
 
 
@@ -60,8 +61,11 @@ def _forward_space(wfa: WFA, tol: float) -> _Reach:
         basis = np.vstack([basis, direction])
         vectors.append(unit)
         words.append(word)
-        queue.extend((unit @ operator, (*word, sigma)) for sigma, operator in enumerate(wfa.operators))
-    return _Reach(basis, np.array(vectors).reshape(-1, wfa.n_states), words)
+        for sigma, operator in enumerate(wfa.operators):
+            following = unit @ operator
+            if np.linalg.norm(following) > _ROUNDING * np.linalg.norm(operator):
+                queue.append((following, (*word, sigma)))
+    return _Reach(basis, np.array(vectors).reshape(len(vectors), wfa.n_states), words)
 
 
 def _restricted(wfa: WFA, basis: Array) -> WFA:

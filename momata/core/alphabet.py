@@ -129,7 +129,7 @@ class Alphabet:
             if self._text_index is None:
                 self._text_index = {str(s): i for i, s in enumerate(self.symbols) if not isinstance(s, str)}
             index = self._text_index.get(symbol)
-        elif index is None and isinstance(symbol, int):
+        elif index is None and isinstance(symbol, int) and not isinstance(symbol, bool):
             index = self._index.get(str(symbol))
         return index
 

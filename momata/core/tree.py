@@ -110,7 +110,8 @@ class CountedTree:
         below = np.bincount(parent[1:], through[1:], minlength=n)[inner]
         if (
             not np.isfinite(through[0])
-            or np.any(through < 0)
+            or through[0] < 0
+            or np.any(through[1:] <= 0)  # a string that never occurs has no node
             or np.any(end < 0)
             or np.any(end > through)
             or not np.allclose(below + end[inner], through[inner], rtol=1e-9)

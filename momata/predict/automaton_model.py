@@ -184,6 +184,23 @@ class AutomatonModel(LanguageModel):
             return NodeScores(tree, chance, stop, negative, lost, uniform, uniform)
         return NodeScores(tree, chance, stop, negative, lost, *self.backing.walk_tree(tree)[1:])
 
+    def plain_scores(self, tree: CountedTree) -> tuple[Array, Array]:
+        """Return the automaton's own scores, of any sign: of each node's symbol after its parent, of the end after each node."""
+        ready, n = self._ready, tree.n_nodes
+        chance, stop = np.empty(n), np.empty(n)
+        automata.walk_plain(
+            tree.symbol,
+            tree.parent,
+            tree.level_offsets,
+            ready.initial,
+            ready.operators,
+            ready.norms,
+            ready.final,
+            chance,
+            stop,
+        )
+        return chance, stop
+
     def score_tokens(
         self, tokens: NDArray[np.int32], offsets: NDArray[np.int64], by_event: bool
     ) -> tuple[Array, Array]:

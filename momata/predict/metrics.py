@@ -11,13 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from momata.core.alphabet import STOP
 from momata.core.corpus import Corpus, as_corpus
 from momata.errors import DataError, OptionError
+from momata.predict import conventions
 from momata.predict.language_model import LanguageModel, Unknown
 
 __all__ = ["evaluate", "ndcg", "perplexity", "word_errors"]
 
 
 def evaluate(
-    model: LanguageModel, corpus: Any, target: ArrayLike | None = None, unknown: Unknown = None
+    model: LanguageModel,
+    corpus: Any,
+    target: ArrayLike | None = None,
+    unknown: Unknown = None,
+    convention: str = "proper",
 ) -> dict[str, Any]:
     """Measure a model on sequences.
 
@@ -29,6 +34,8 @@ def evaluate(
         True probabilities of the sequences, up to a common factor.
     unknown : {"share", "error", "skip", "map=SYMBOL"}, optional
         What a symbol that the model does not know becomes.
+    convention : {"proper", "raw", "absolute", "clamp", "floor"}
+        How an automaton is read: as the proper distribution, or as the papers do (see `momata.predict.conventions`).
 
     Returns
     -------
@@ -49,16 +56,16 @@ def evaluate(
         raise DataError("a corpus without sequences cannot be evaluated on. Give at least one sequence.")
     coded, n_unknown = given.recode_counting(model.alphabet, unknown or "share")
     weights = np.ones(len(coded)) if coded.weights is None else np.asarray(coded.weights, dtype=np.float64)
-    logp = model.score_tokens(coded.tokens, coded.offsets, by_event=False)[1]
+    logp, guess = _read(model, coded, convention)
     total, n_sequences = float(weights @ logp), float(weights.sum())
     n_events = float(weights @ (coded.lengths + 1))
     found: dict[str, Any] = {}
     if target is not None:
-        found["perplexity"] = perplexity(logp, target)
+        found["perplexity"] = perplexity(logp, target, normalised=convention in ("proper", "absolute"))
     return found | {
         "perplexity_per_string": _exp(-total / n_sequences),
         "perplexity_per_symbol": _exp(-total / n_events),
-        "wer": 100.0 * float(weights @ word_errors(model, coded)) / n_events,
+        "wer": 100.0 * float(weights @ word_errors(guess, coded)) / n_events,
         "log_prob": total,
         "n_sequences": _whole(n_sequences),
         "n_events": _whole(n_events),
@@ -66,15 +73,22 @@ def evaluate(
     }
 
 
-def perplexity(logp: NDArray[np.float64], target: ArrayLike) -> float:
+def _read(model: LanguageModel, corpus: Corpus, convention: str) -> tuple[NDArray[np.float64], LanguageModel]:
+    """Return log probabilities (or what a convention has in their place), and the model whose guesses count."""
+    if convention == "proper":
+        return model.score_tokens(corpus.tokens, corpus.offsets, by_event=False)[1], model
+    return conventions.log_weights(model, corpus, convention), conventions.bare(model)
+
+
+def perplexity(logp: NDArray[np.float64], target: ArrayLike, normalised: bool = True) -> float:
     r"""Return the perplexity of the PAutomaC competition, :math:`2^{-\sum_x p(x) \log_2 q(x)}`.
 
-    Both the target :math:`p` and the model :math:`q` (here its natural log probabilities) are normalised to sum 1 over
-    the test strings.
+    The target :math:`p` and, if ``normalised``, the model :math:`q` (here its natural log probabilities) are made to sum to 1
+    over the test strings.
     """
     p = np.asarray(target, dtype=np.float64)
     if p.shape != logp.shape:
-        raise OptionError(
+        raise DataError(
             f"the target has {p.size} probabilities for {logp.size} sequences. Give one for each, in order."
         )
     if not (np.all(np.isfinite(p)) and p.min(initial=0) >= 0 and p.sum() > 0):
@@ -83,7 +97,7 @@ def perplexity(logp: NDArray[np.float64], target: ArrayLike) -> float:
     top = logp.max()
     if top == -np.inf:
         return float("inf")
-    log_q = logp - (top + np.log(np.exp(logp - top).sum()))
+    log_q = logp - (top + np.log(np.exp(logp - top).sum())) if normalised else logp
     occurs = p > 0
     return _exp(-float(p[occurs] @ log_q[occurs]))
 

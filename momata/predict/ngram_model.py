@@ -96,7 +96,18 @@ class NGramModel(LanguageModel):
             raise ModelFileError(f"the order is {order!r}")
         marked = Alphabet((*alphabet.symbols, START), closed=True, marks=True)
         counts = CountedTree.from_arrays(kind="substring", depth=order, alphabet=marked, **arrays)
-        return cls(counts, alphabet, order, values["smoothing"], values["training"])
+        started = counts.find([START])
+        if counts.end[0] != (counts.through[started] if started > 0 else 0):
+            raise ModelFileError("not every sequence that was counted begins with the mark of the start")
+        if np.any(counts.symbol[int(counts.level_offsets[2]) :] == len(alphabet)):
+            raise ModelFileError("the mark of the start was counted inside of a sequence")
+        if np.any(counts.through != np.rint(counts.through)):
+            raise ModelFileError("n-gram counts need whole numbers, and some are not")
+        model = cls(counts, alphabet, order, values["smoothing"], values["training"])
+        impossible = np.flatnonzero(model._weights.prob == 0)  # the root, the mark, and nothing else
+        if np.any(counts.symbol[impossible[1:]] != len(alphabet)):
+            raise ModelFileError("an n-gram was counted, but nothing before it")
+        return model
 
     # ------------------------------------------------------------------ what a language model says
 

@@ -1,0 +1,190 @@
+"""Models as one strict JSON object: the same parts as in a model file, arrays as lists; numbers come back bit for bit.
+
+An array is ``{"type": "f8", "shape": [2, 3], "values": [...]}``, its values row by row.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momata.errors import FormatError, ModelFileError, MomataError, OptionError
+from momata.io import model_file
+from momata.io.streams import PathLike, atomic_write, decode_text, display_name, read_bytes
+from momata.predict.language_model import LanguageModel
+
+__all__ = ["read_json", "write_json"]
+
+_TYPES = {kind.lstrip("<|"): np.dtype(kind) for kind in model_file._KNOWN_TYPES}
+_STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity', re.DOTALL)
+
+
+def write_json(model: LanguageModel, path: PathLike, force: bool = False) -> None:
+    """Write a model of any kind that model files know; ``"-"`` is standard output."""
+    if type(model).__name__ not in {name for _, name in model_file._KINDS.values()}:
+        raise OptionError(
+            f"a {type(model).__name__} cannot be written as a model. Give the language model that a learner returns."
+        )
+    arrays, values = model.to_parts()  # type: ignore[attr-defined]
+    training = {k: v for k, v in model.training.items() if k != "versions"}
+    description = {
+        "format": "momata", "version": model_file.FORMAT_VERSION, "kind": model.kind,
+        "alphabet": model_file._alphabet_out(model.alphabet), **values, "training": training,
+        "versions": model.training.get("versions") or model_file.versions(),
+    }  # fmt: skip
+    try:
+        lines = [f"{json.dumps(k)}: {_dumped(model_file._plain(v))}" for k, v in description.items()]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise OptionError(
+            f"the training notes of the model cannot be written to a file ({error}). Keep plain values in them."
+        ) from None
+    shown = ",\n".join(f"  {json.dumps(name)}: {_dumped(_array_out(array))}" for name, array in arrays.items())
+    lines.append(f'"arrays": {{\n{shown}\n}}')
+    with atomic_write(path, force) as file:
+        file.write("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False)
+
+
+def _array_out(array: NDArray[Any]) -> dict[str, Any]:
+    return {"type": array.dtype.str.lstrip("<|"), "shape": list(array.shape), "values": array.ravel().tolist()}
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def read_json(path: PathLike) -> LanguageModel:
+    """Read a model; ``"-"`` is standard input.
+
+    Raises
+    ------
+    FormatError
+        If the file is no strict JSON; the message says where.
+    ModelFileError
+        If it is, and holds no sound model of this version of momata or an older one.
+    """
+    name = display_name(path)
+    description = _checked(_parsed(decode_text(read_bytes(path), path), name), name)
+    module, class_name = model_file._KINDS[description["kind"]]
+    kind = getattr(importlib.import_module(module), class_name)
+    try:
+        given = description.pop("arrays")
+        if not isinstance(given, dict):
+            raise ModelFileError(f"its arrays are {str(given)[:40]}, not an object")
+        arrays = {key: _array_in(value, key) for key, value in given.items()}
+        alphabet = model_file._alphabet_in(description["alphabet"])
+        model: LanguageModel = kind.from_parts(arrays, description | {"alphabet": alphabet})
+    except (
+        MomataError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        OverflowError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+        raise ModelFileError(
+            f"{name}: the parts of this model do not fit together: {what}. Correct them, or write the model again."
+        ) from None
+    model.training.setdefault("versions", description.get("versions", {}))
+    return model
+
+
+def _parsed(text: str, name: str) -> Any:
+    try:
+        return json.loads(
+            text, parse_constant=model_file._no_constant, parse_int=_whole, parse_float=_finite,
+            object_pairs_hook=_without_repeats,
+        )  # fmt: skip
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"is no JSON: {error.msg}. Correct it, or fetch the file again.", name, error.lineno, error.colno
+        ) from None
+    except RecursionError:
+        raise FormatError("is nested too deeply to be a model. The file is damaged.", name) from None
+    except ValueError as error:
+        place = next((m.start() for m in _STRING_OR_CONSTANT.finditer(text) if m.group()[0] != '"'), None)
+        if "is no JSON" not in str(error) or place is None:
+            raise FormatError(f"{error}. Correct it, or fetch the file again.", name) from None
+        line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+        raise FormatError(
+            f"{error}, and no weight. Correct it, or learn the model again.", name, line, column
+        ) from None
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > model_file._MAX_BITS // 3:
+        raise ValueError(f"a whole number of {len(digits)} digits is too long")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"the number {digits[:40]} is too large")
+    return value
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"an object has the name {twice[:40]!r} twice")
+    return found
+
+
+def _checked(found: Any, name: str) -> dict[str, Any]:
+    """Return the description once it is known to be one of a model that this version can read."""
+    if not isinstance(found, dict) or found.get("format") != "momata":
+        raise ModelFileError(f"{name}: does not describe a model of momata. Give a file that `momata convert` wrote.")
+    version = found.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ModelFileError(f"{name}: its format version is {str(version)[:40]}, which is none. The file is damaged.")
+    if version > model_file.FORMAT_VERSION:
+        raise ModelFileError(
+            f"{name}: written in format version {str(version)[:40]}; this momata reads up to {model_file.FORMAT_VERSION}. "
+            "Upgrade momata to use it."
+        )
+    kind = found.get("kind")
+    if not isinstance(kind, str) or kind not in model_file._KINDS:
+        raise ModelFileError(
+            f"{name}: holds a model of kind {str(kind)[:40]}, unknown here. Known: {', '.join(model_file._KINDS)}."
+        )
+    if not isinstance(found.setdefault("training", {}), dict):
+        raise ModelFileError(f"{name}: its training summary is not an object. The file is damaged.")
+    return found
+
+
+def _array_in(value: Any, name: str) -> NDArray[Any]:
+    """Return an array, if it has the numbers that it says."""
+    dtype = _TYPES.get(value["type"]) if isinstance(value, dict) and isinstance(value["type"], str) else None
+    if dtype is None:
+        raise ModelFileError(f"{name} is no array of a known type ({', '.join(_TYPES)})")
+    shape, values = value["shape"], value["values"]
+    if not (isinstance(shape, list) and isinstance(values, list) and all(map(_is_size, shape))):
+        raise ModelFileError(f"{name} lacks a list of its sizes or of its values")
+    if math.prod(shape) != len(values):
+        raise ModelFileError(f"{name} should hold {math.prod(shape)} numbers and holds {len(values)}")
+    wanted = {"f": (int, float), "i": (int,), "u": (int,), "b": (bool,)}[dtype.kind]
+    if not all(type(v) in wanted for v in values):
+        odd = next(v for v in values if type(v) not in wanted)
+        raise ModelFileError(f"{name} holds {str(odd)[:40]!r}, no number of its type")
+    array = np.array(values, dtype=dtype).reshape(shape)
+    if dtype.kind == "f" and not np.all(np.isfinite(array)):
+        raise ModelFileError(f"{name} holds a number that is too large")
+    return array
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**40

@@ -1,0 +1,101 @@
+"""Sampling: seeds, frequencies, limits."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from brute import all_strings
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import corpora
+
+from momata.core.alphabet import UNKNOWN, Alphabet
+from momata.core.corpus import Corpus
+from momata.errors import DataError, OptionError
+from momata.learn.ngram import learn_ngram
+
+ROWS = ["abab", "ab", "b", "", "ababab", "ba"]
+
+
+def rows(corpus) -> list[tuple]:
+    return list(corpus)
+
+
+@given(corpora(min_sequences=1), st.integers(1, 3), st.sampled_from(["kn", "mkn", "none"]), st.integers(0, 5))
+def test_same_seed_same_sequences(corpus, order, smoothing, seed):
+    model = learn_ngram(corpus, order=order, smoothing=smoothing).model
+    once, again = model.sample(5, seed), model.sample(5, np.random.default_rng(seed))
+    assert rows(once) == rows(again)
+    assert len(once) == 5
+    assert once.alphabet.symbols == tuple(s for s in model.alphabet if s != UNKNOWN)
+    assert np.all(np.isfinite(model.log_prob(once)))
+
+
+def test_other_seed_other_sequences():
+    model = learn_ngram(ROWS, order=2).model
+    assert len({str(rows(model.sample(10, seed))) for seed in range(5)}) == 5
+
+
+@pytest.mark.parametrize("smoothing", ["kn", "mkn", "none"])
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_frequencies_are_probabilities(order, smoothing):
+    """Each of the 31 strings up to length 4 over two symbols, within 5 standard deviations."""
+    corpus = Corpus.from_sequences(ROWS, Alphabet("ab", closed=True))
+    model = learn_ngram(corpus, order=order, smoothing=smoothing).model
+    n = 4000
+    found = Counter(rows(model.sample(n, seed=3)))
+    strings = list(all_strings("ab", 4))
+    for string, p in zip(strings, np.exp(model.log_prob(strings)), strict=True):
+        assert abs(found[string] / n - p) <= 5 * np.sqrt(p * (1 - p) / n) + 1e-12, (string, p)
+
+
+def test_symbols_never_seen_but_declared_are_drawn_as_often_as_they_should():
+    corpus = Corpus.from_sequences(["a", "aa", "b", ""], Alphabet("abcd", closed=True))
+    model = learn_ngram(corpus, order=3).model
+    n = 20_000
+    found = Counter(row[:1] for row in model.sample(n, seed=1))
+    for symbol, p in model.next_symbol("").items():
+        key = () if symbol == "</s>" else (symbol,)
+        assert abs(found[key] / n - p) <= 5 * np.sqrt(p * (1 - p) / n), symbol
+        assert found[key] > 0
+
+
+def test_unknown_is_never_drawn_and_its_share_goes_to_the_others_in_proportion():
+    model = learn_ngram(["abc"], order=1).model
+    first = model.next_symbol("")
+    assert first[UNKNOWN] == pytest.approx(0.1)  # at the first place 400 times, if it could be drawn
+    n = 4000
+    sampled = rows(model.sample(n, seed=2))
+    assert not any(UNKNOWN in row for row in sampled)
+    found = Counter(row[:1] for row in sampled)
+    for symbol in "abc":
+        p = first[symbol] / (1 - first[UNKNOWN])
+        assert abs(found[(symbol,)] / n - p) <= 5 * np.sqrt(p * (1 - p) / n)
+
+
+def test_the_limit_is_an_error_and_says_what_to_do():
+    model = learn_ngram(["a" * 50], order=2, smoothing="none").model
+    with pytest.raises(DataError, match=r"\d+ of 20 sampled sequences did not end within max_length=3 symbols"):
+        model.sample(20, max_length=3)
+    assert all(len(row) < 10_000 for row in model.sample(20, max_length=10_000))
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 4))
+def test_the_limit_is_a_length_that_is_allowed(length):
+    model = learn_ngram(["a" * length], order=6, smoothing="none").model  # always exactly this string
+    assert rows(model.sample(3, max_length=length)) == [("a",) * length] * 3
+    if length:
+        with pytest.raises(DataError, match="3 of 3 sampled sequences"):
+            model.sample(3, max_length=length - 1)
+
+
+def test_none_can_be_drawn_but_not_fewer():
+    model = learn_ngram(ROWS, order=2).model
+    assert rows(model.sample(0)) == []
+    with pytest.raises(OptionError, match="n=-1 sequences"):
+        model.sample(-1)
+    with pytest.raises(OptionError, match="cannot be drawn"):
+        model.sample(1, max_length=-1)
