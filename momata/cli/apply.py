@@ -114,6 +114,13 @@ def predict(model: str, data: str, top: int, unknown: str | None, as_json: bool,
     help="DATA are prefixes, TARGETS what may follow (SPiCe): print ndcg.",
 )
 @click.option("--k", type=click.IntRange(1, 10_000), default=5, show_default=True, help="Length of the ranking.")
+@click.option(
+    "--convention",
+    type=click.Choice(["proper", "raw", "absolute", "clamp", "floor"]),
+    default="proper",
+    show_default=True,
+    help="How an automaton is read: as the proper distribution, or as the papers do.",
+)
 @unknown_option
 @_JSON
 @data_options

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from momata.cli.options import common, print_json, print_table
+from momata.cli.options import ExamplesLast, common, print_json, print_table
 
 __all__ = ["compare_models"]
 
 
-@click.command("compare-models")
+@click.command("compare-models", cls=ExamplesLast)
 @click.argument("model", type=click.Path(allow_dash=True))
 @click.argument("other", type=click.Path(allow_dash=True))
 @click.option(

@@ -26,6 +26,8 @@ _COMMANDS = {
     "predict": ("momata.cli.apply", "Print the likeliest next symbols after each sequence."),
     "evaluate": ("momata.cli.apply", "Measure a model: perplexity, word error rate, ranking."),
     "sample": ("momata.cli.apply", "Draw sequences from a model."),
+    "compare-models": ("momata.cli.compare_models", "Print how far two models are apart."),
+    "source": ("momata.cli.source", "Draw a random target: an HMM, a PFA, or a deterministic one."),
     "info": ("momata.cli.info", "Show what a model is and how it came about."),
     "demo": ("momata.cli.demo", "Run a small complete example on data made up on the spot."),
 }
@@ -41,7 +43,7 @@ class _LazyGroup(ExamplesLast, click.Group):
         if name not in _COMMANDS:
             return None
         module, _ = _COMMANDS[name]
-        command: click.Command = getattr(importlib.import_module(module), name)
+        command: click.Command = getattr(importlib.import_module(module), name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

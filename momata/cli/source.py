@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import click
 
-from momata.cli.options import common
+from momata.cli.options import ExamplesLast, common
 
 __all__ = ["source"]
 
 
-@click.command()
-@click.option("--kind", type=click.Choice(["hmm", "pfa", "pdfa"]), default="hmm", show_default=True, help="Class of the target.")
-@click.option("--states", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Number of hidden states.")
-@click.option("--symbols", type=click.IntRange(1), default=8, show_default=True, metavar="N", help="Size of the alphabet.")
-@click.option("--sparsity", type=click.FloatRange(0, 1, max_open=True), default=0.5, show_default=True, help="Share of zeros.")
-@click.option("--mean-length", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Length to aim at.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same target.")
+@click.command(cls=ExamplesLast)
+@click.option(
+    "--kind", type=click.Choice(["hmm", "pfa", "pdfa"]), default="hmm", show_default=True, help="Class of the target."
+)
+@click.option(
+    "--states", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Number of hidden states."
+)
+@click.option(
+    "--symbols", type=click.IntRange(1), default=8, show_default=True, metavar="N", help="Size of the alphabet."
+)
+@click.option(
+    "--sparsity", type=click.FloatRange(0, 1, max_open=True), default=0.5, show_default=True, help="Share of zeros."
+)
+@click.option(
+    "--mean-length", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Length to aim at."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same target."
+)
 @click.option("--out", required=True, type=click.Path(allow_dash=True), help="Model file to write.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @common
@@ -41,4 +53,6 @@ def source(
     training = {"method": "source", "kind": kind, "seed": seed, "sparsity": sparsity, "mean_length": mean_length}
     save(AutomatonModel(pfa, training=training), out, force)
     if out != "-":
-        click.echo(f"{out}: {kind} with {states} states over {symbols} symbols; expected length {pfa.expected_length():.4g}")
+        click.echo(
+            f"{out}: {kind} with {states} states over {symbols} symbols; expected length {pfa.expected_length():.4g}"
+        )

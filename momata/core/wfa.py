@@ -161,6 +161,15 @@ class WFA:
         """Return an automaton with other weights over the same alphabet, for the same statistic."""
         return WFA(np.asarray(initial), np.asarray(final), np.asarray(operators), self.alphabet, self.statistic)
 
+    def over(self, alphabet: Alphabet) -> WFA:
+        """Return the automaton over another alphabet: strings with symbols that it did not have get weight 0."""
+        operators = np.zeros((len(alphabet), self.n_states, self.n_states))
+        for i, symbol in enumerate(alphabet):
+            sigma = self.alphabet.find(symbol)
+            if sigma is not None:
+                operators[i] = self.operators[sigma]
+        return WFA(self.initial, self.final, operators, alphabet, self.statistic)
+
     def reverse(self) -> WFA:
         r"""Return the automaton of :math:`f(x_T \dots x_1)`; prefixes become suffixes."""
         mirrored: dict[str, Statistic] = {"prefix": "suffix", "suffix": "prefix"}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momata.core.algebra import distance
+from momata.core.alphabet import Alphabet
 from momata.core.wfa import WFA, convert
 from momata.errors import MomataError, OptionError
 from momata.predict.automaton_model import AutomatonModel
@@ -66,10 +67,12 @@ def _checked(n: int) -> int:
 def l2_distance(p: LanguageModel, q: LanguageModel) -> float | None:
     """Return the exact distance between two models as functions of strings, None where they are no small automata."""
     one, two = _automaton_of(p), _automaton_of(q)
-    if one is None or two is None or one.alphabet != two.alphabet:
+    if one is None or two is None:
         return None
+    more = [symbol for symbol in two.alphabet if one.alphabet.find(symbol) is None]
+    union = Alphabet((*one.alphabet, *more))
     try:
-        return distance(one, two)
+        return distance(one.over(union), two.over(union))
     except MomataError:  # squares that do not sum up
         return None
 

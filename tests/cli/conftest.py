@@ -77,7 +77,7 @@ def momata(folder, monkeypatch) -> Callable[..., Result]:
         result = Result(found, out.getvalue().decode("utf-8", "replace"), err.getvalue().decode(), out.getvalue())
         assert code is None or result.code == code, f"exit {result.code}: {result.err}"
         assert "Traceback" not in result.err
-        assert "fault of momata" not in result.err
+        assert "fault of momata" not in result.err, result.err
         assert (result.code in (0, None)) or result.err.strip(), "a failure without a message"
         return result
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shlex
@@ -15,7 +14,7 @@ import pytest
 
 from momata.cli.main import _COMMANDS, cli
 
-COMMANDS = ["learn", "score", "predict", "evaluate", "sample", "info", "demo"]
+COMMANDS = list(_COMMANDS)
 UNCOMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 HEAVY = ("numba", "sklearn", "matplotlib", "scipy", "numpy", "pyarrow", "rich", "momata.core", "momata.predict")
 
@@ -25,11 +24,11 @@ def test_the_help_lists_every_command(momata):
     for command in COMMANDS:
         assert re.search(rf"^  {command} +[A-Z].*\.$", text, flags=re.MULTILINE), command
     assert momata("-h").out == text
-    assert list(_COMMANDS) == COMMANDS
+    assert {"learn", "score", "predict", "evaluate", "sample", "info", "demo"} <= set(COMMANDS)
 
 
 def command_of(name: str) -> click.Command:
-    found = getattr(importlib.import_module(_COMMANDS[name][0]), name) if name else cli
+    found = cli.get_command(click.Context(cli), name) if name else cli
     assert isinstance(found, click.Command)
     return found
 
@@ -41,6 +40,7 @@ def test_each_help_ends_with_two_examples_whose_options_exist(momata, name):
     lines = examples.splitlines()
     assert len(lines) == 2
     assert "Options:" in before
+    assert f"momata {name}" in lines[0]
     for line in lines:
         words = shlex.split(line.rpartition("| ")[2].partition(" > ")[0])
         assert words[0] == "momata"
@@ -48,10 +48,9 @@ def test_each_help_ends_with_two_examples_whose_options_exist(momata, name):
         options = {o for p in command.params for o in p.opts if o.startswith("-")}
         used = [w for w in words[2:] if re.match("-.", w)]
         assert set(used) <= options, line
-        assert not name or words[1] == name
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "demo"])  # whose examples are in test_process.py
+@pytest.mark.parametrize("name", ["learn", "score", "predict", "evaluate", "sample", "info"])
 def test_examples_run(momata, folder, name):
     """They are real: with files of those names they do what they say."""
     (folder / "train.txt").write_text("a b\na b a\n\nb\n")

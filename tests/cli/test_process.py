@@ -94,6 +94,7 @@ def test_an_error_of_momata_itself_says_so(momata, model, train, monkeypatch, ca
 
     monkeypatch.setattr(NGramModel, "log_prob", fail)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
     with pytest.raises(SystemExit) as end:
         main(["score", str(model), str(train)])
     assert end.value.code == 1
@@ -128,6 +129,53 @@ def test_interruption_at_any_stage(momata, train, folder, monkeypatch, stage, nu
         assert "interrupted" in done.err
     assert (folder / "m.npz").read_bytes() == b"old"
     assert {p.name for p in folder.iterdir()} == {"m.npz", "train.txt"}
+
+
+LOADER = """
+import os, time
+def load(number):
+    os.kill(os.getpid(), number)
+    time.sleep(0.1)  # an exception would come out of here
+    finished.append(number)
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("module", ["numba.core.codegen", "llvmlite.binding", "numbat"])
+@posix
+def test_a_kernel_is_loaded_to_its_end_before_an_interruption(momata, train, monkeypatch, module, number, code):
+    names = {"__name__": module, "finished": []}
+    exec(LOADER, names)
+
+    def learn(*_, **__):
+        names["load"](number)
+        time.sleep(5)
+        raise AssertionError("not interrupted")
+
+    monkeypatch.setattr("momata.learn.ngram.learn_ngram", learn)
+    monkeypatch.setattr("momata.cli.main.sys.exit", _exit_with_a_message)
+    momata("learn", "ngram", train, "--out", "m.npz", code=code)
+    assert names["finished"] == ([] if module == "numbat" else [number])
+    assert not train.with_name("m.npz").exists()
+
+
+def _exit_with_a_message(code: int) -> None:
+    sys.stderr.write("ended")
+    raise SystemExit(code)
+
+
+@posix
+def test_an_interruption_that_the_caller_ignores_stays_ignored(momata, train, monkeypatch):
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        monkeypatch.setattr(
+            "momata.learn.ngram.learn_ngram", lambda *_, **__: os.kill(os.getpid(), signal.SIGINT) or 1 / 0
+        )
+        with pytest.raises(AssertionError, match="ZeroDivisionError"):  # it went on to that
+            momata("learn", "ngram", train, "--out", "m.npz", code=None)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def start(*arguments: object, **options) -> subprocess.Popen[str]:

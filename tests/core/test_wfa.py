@@ -54,3 +54,10 @@ def test_unknown_symbol_is_refused():
     wfa = WFA([1.0], [0.5], [[[0.5]]], Alphabet("a"))
     with pytest.raises(AlphabetError, match="symbol 'b'"):
         wfa.weights(["ab"])
+
+
+def test_over_another_alphabet() -> None:
+    wfa = WFA([1.0], [0.5], [[[0.3]], [[0.2]]], Alphabet("ab"))
+    other = wfa.over(Alphabet("cba"))
+    assert other.weights(["ab", "ba", "cab"]).tolist() == [wfa.weight("ab"), wfa.weight("ba"), 0.0]
+    assert wfa.over(Alphabet("b")).weights(["b", ""]).tolist() == [0.1, 0.5]
