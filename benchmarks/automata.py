@@ -35,9 +35,7 @@ def main() -> None:
         import hmmlearn  # noqa: F401
     except ImportError:
         sys.exit("this benchmark needs hmmlearn: pip install hmmlearn")
-    announce(
-        f"{N_STATES} states, {N_SYMBOLS} symbols, about {N_TOKENS:,} symbols drawn from the HMM; one thread; ratios: hmmlearn's time / ours"
-    )
+    announce(f"an HMM of {N_STATES} states over {N_SYMBOLS} symbols and {N_TOKENS:,} symbols drawn from it; one thread")
     stopping = random_hmm(N_STATES, N_SYMBOLS, seed=1, mean_length=20)
     source = mo.LanguageModel(stopping.to_pfa())
     corpus = source.sample(N_TOKENS // 20, seed=0)

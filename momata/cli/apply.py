@@ -15,6 +15,7 @@ from momata.cli.options import (
     print_json,
     print_table,
     read,
+    shown,
     unknown_option,
 )
 
@@ -77,7 +78,8 @@ def score(model: str, data: str, unknown: str | None, as_json: bool, how: dict[s
 def predict(model: str, data: str, top: int, unknown: str | None, as_json: bool, how: dict[str, Any]) -> None:
     """Print what is likeliest to follow each sequence of DATA, taken as a prefix; </s> is the end.
 
-    A line for each prefix: symbol and probability, separated by a blank; pairs separated by tabs.
+    A line for each prefix: symbol and probability, separated by a blank; pairs separated by tabs. A symbol that holds white
+    space or control characters is shown as a JSON string.
 
     \b
     Examples:
@@ -87,7 +89,7 @@ def predict(model: str, data: str, top: int, unknown: str | None, as_json: bool,
     from momata.core.alphabet import STOP
 
     loaded = _load(model, data)
-    names = [*map(str, loaded.alphabet), STOP]
+    names = [*(str(symbol) if as_json else shown(symbol) for symbol in loaded.alphabet), STOP]
     prefixes = loaded.encode(read(data, how, loaded), unknown)
     for first in range(0, len(prefixes), _BATCH):
         for row in loaded.next_symbols(prefixes[first : first + _BATCH]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -88,6 +89,10 @@ def learn(
     how = with_order(how, column)
     not_twice(**{"TRAIN": train, "--valid": valid})
     check_writable(out, force)
+    if out != "-" and train != "-" and Path(out).exists() and Path(train).exists() and Path(out).samefile(train):
+        raise click.UsageError(
+            f"--out {out} is the training data itself, which the model would replace. Name another file."
+        )
     seconds: dict[str, float] = {}
     began = time.perf_counter()
     corpus = read(train, how)

@@ -151,6 +151,12 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(strict(value), ensure_ascii=False, allow_nan=False))
 
 
+def shown(symbol: Any) -> str:
+    """Return a symbol as it can stand in a line: as a JSON string if it holds white space or control characters."""
+    text = str(symbol)
+    return text if text.isprintable() and text and not any(map(str.isspace, text)) else json.dumps(text)
+
+
 def strict(value: Any) -> Any:
     """Replace NaN and infinities by None, all the way down."""
     if isinstance(value, dict):

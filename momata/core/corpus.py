@@ -280,7 +280,10 @@ class Corpus:
             return Corpus(tokens, self.offsets, alphabet, self.weights, self.source), 0
         target = policy.target(alphabet)
         if target is None:
-            raise AlphabetError(self._unknown_message(int(missing[0]), alphabet))
+            raise AlphabetError(
+                f"{self.first_unknown(alphabet)} is not in the model's alphabet of {len(alphabet)} symbols. "
+                "Use --unknown skip or --unknown map=SYMBOL (in Python: unknown=...)."
+            )
         rows = np.searchsorted(self.offsets, missing, side="right") - 1
         n_unknown = missing.size if self.weights is None else round(float(self.weights[rows].sum()))
         if target >= 0:
@@ -289,16 +292,19 @@ class Corpus:
         lengths = self.lengths - np.bincount(rows, minlength=len(self))
         return Corpus(tokens[tokens >= 0], _offsets_of(lengths), alphabet, self.weights), n_unknown
 
-    def _unknown_message(self, token: int, alphabet: Alphabet) -> str:
+    def first_unknown(self, alphabet: Alphabet) -> str | None:
+        """Describe the first symbol that another alphabet lacks, and its place, for a message; None if it has them all."""
+        known = np.array([alphabet.find(s) is not None for s in self.alphabet], dtype=bool)
+        missing = np.flatnonzero(~known[self.tokens]) if self.n_tokens else self.tokens
+        if not missing.size:
+            return None
+        token = int(missing[0])
         row = int(np.searchsorted(self.offsets, token, side="right")) - 1
         position = token - int(self.offsets[row])
         place = (
             f"sequence {row + 1}, symbol {position + 1}" if self.source is None else self.source.locate(row, position)
         )
-        return (
-            f"symbol {self.alphabet[self.tokens[token]]!r} ({place}) is not in the model's alphabet of {len(alphabet)} symbols. "
-            "Use --unknown skip or --unknown map=SYMBOL (in Python: unknown=...)."
-        )
+        return f"symbol {self.alphabet[self.tokens[token]]!r} ({place})"
 
 
 def as_corpus(sequences: Any, alphabet: Alphabet | None = None, unknown: str | UnknownPolicy | None = None) -> Corpus:

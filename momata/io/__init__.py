@@ -9,6 +9,8 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "momata.io.automata": ("read_model", "write_model"),
+    "momata.io.hmmlearn_bridge": ("from_hmmlearn", "to_hmmlearn"),
     "momata.io.formats": ("read_corpus", "write_corpus"),
     "momata.io.model_file": ("load", "save"),
     "momata.io.pautomac": ("read_ranking", "read_target"),

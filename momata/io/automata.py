@@ -56,16 +56,17 @@ FORMATS = {
 
 
 def format_of(path: PathLike, format: str | None = None) -> str:
-    """Return the name of the format that a file name ends in, ``.gz`` aside; ``"-"`` is a model file."""
+    """Return the name of the format that a file name ends in, ``.gz`` behind a text format aside; ``"-"`` is a model file."""
     if format is not None:
         if format not in FORMATS:
             raise OptionError(f"format={format!r} is not known. Use one of {', '.join(FORMATS)}.")
         return format
-    name = os.fspath(path).lower().removesuffix(".gz")
-    if name == "-":
+    name = os.fspath(path).lower()
+    if name == "-" or name.endswith(FORMATS["npz"].endings):  # packed already, so never .npz.gz
         return "npz"
+    name = name.removesuffix(".gz")
     for key, found in FORMATS.items():
-        if name.endswith(found.endings):
+        if key != "npz" and name.endswith(found.endings):
             return key
     endings = " ".join(ending for found in FORMATS.values() for ending in found.endings)
     raise OptionError(
@@ -79,7 +80,7 @@ def read_model(path: PathLike, format: str | None = None) -> LanguageModel:
     Parameters
     ----------
     path : str or path
-        Ends in ``.npz .json .att .fst.txt .pautomac _model.txt .treba .hmm``, maybe with ``.gz`` behind.
+        Ends in ``.npz .json .att .fst.txt .pautomac _model.txt .treba .hmm``; all but ``.npz`` maybe with ``.gz`` behind.
     format : {"npz", "json", "att", "pautomac", "treba", "hmm"}, optional
         By default that of the name; ``"-"`` (standard input) is taken for a model file.
     """
@@ -100,7 +101,7 @@ def write_model(model: Any, path: PathLike, force: bool = False, format: str | N
     ----------
     model : LanguageModel, WFA or HMM
     path : str or path
-        Ends in ``.npz .json .att .fst.txt .pautomac .treba .hmm .dot .gv``, maybe with ``.gz`` behind.
+        Ends in ``.npz .json .att .fst.txt .pautomac .treba .hmm .dot .gv``; all but ``.npz`` maybe with ``.gz`` behind.
     force : bool
         Replace an existing file.
     format : str, optional

@@ -82,7 +82,7 @@ def load(path: PathLike) -> Any:
         If the file is not a sound model file of this version of momata or an older one.
     """
     name = display_name(path)
-    data = read_bytes(path)
+    data = read_bytes(path, _FACTOR)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             sizes = _checked_members(archive, len(data), name)

@@ -43,7 +43,7 @@ def looks_like_pautomac(data: bytes) -> bool:
     """Say whether the first line is two integers and everything after it agrees with them."""
     data = data.removeprefix(BYTE_ORDER_MARK)
     first = data.partition(b"\n")[0].split()
-    if len(first) != 2 or not all(word.isdigit() for word in first):
+    if len(first) != 2 or not all(word.isdigit() for word in first) or not first[0].strip(b"0"):
         return False
     return parse_integers(np.frombuffer(data, dtype=np.uint8))[4] == tokenize.OK
 

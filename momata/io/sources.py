@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momata.core.alphabet import STOP, Alphabet, sort_symbols
+from momata.core.alphabet import START, STOP, Alphabet, sort_symbols
 from momata.core.corpus import Corpus
 from momata.errors import FormatError
 from momata.io.streams import check_text, display_name, place_of, read_bytes
@@ -65,13 +65,13 @@ def corpus_of_codes(
     """Make a corpus from codes that stand for ``symbols``; its alphabet gets the canonical order."""
     if len(offsets) < 2:
         raise FormatError("holds no sequences. Check that this is the file you mean.", display_name(source.path))
-    if STOP in symbols:
-        token = int(np.flatnonzero(codes == list(symbols).index(STOP))[0])
+    for mark in (mark for mark in (START, STOP) if mark in symbols):
+        token = int(np.flatnonzero(codes == list(symbols).index(mark))[0])
         row = int(np.searchsorted(offsets, token, side="right")) - 1
         place = source.locate(row, token - int(offsets[row]))
         raise FormatError(
-            f"{STOP!r} ({place}) marks the end of a sequence and cannot be a symbol. "
-            "Leave it out: momata adds ends itself.",
+            f"{mark!r} ({place}) marks the {'start' if mark == START else 'end'} of a sequence and cannot be a symbol. "
+            "Leave it out: momata adds starts and ends itself.",
             display_name(source.path),
         )
     alphabet = Alphabet(sort_symbols(symbols))

@@ -25,6 +25,7 @@ __all__ = ["atomic_write", "check_text", "check_writable", "decode_text", "displ
 MAX_UNPACKED = 4 << 30
 """How many bytes a compressed file may unpack to; more is taken for a mistake or a trap."""
 
+_FREE = 64 << 20
 _GZIP_MARK = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CHUNK = 16 << 20
@@ -34,24 +35,26 @@ PathLike = str | os.PathLike[str]
 
 def display_name(path: PathLike) -> str:
     """Return the name of a file for messages."""
-    return "standard input" if os.fspath(path) == "-" else os.fspath(path)
+    return "standard input" if os.fspath(path) == "-" else os.fspath(path) or "''"
 
 
 # ---------------------------------------------------------------------- reading
 
 
-def read_bytes(path: PathLike) -> bytes:
+def read_bytes(path: PathLike, factor: int | None = None) -> bytes:
     """Return the bytes of a file, unpacked if it is compressed with gzip.
 
     Parameters
     ----------
     path : str or path
         ``"-"`` is standard input. Gzip is recognised by the name (``.gz``) or by the first two bytes.
+    factor : int, optional
+        How many times its size a compressed file may unpack to, beyond the first 64 MiB; by default 4 GiB are allowed.
     """
     name = display_name(path)
     data = _read_stdin() if os.fspath(path) == "-" else _read_file(path, name)
     if data.startswith(_GZIP_MARK):
-        return _unpack(data, name)
+        return _unpack(data, name, MAX_UNPACKED if factor is None else max(_FREE, factor * len(data)))
     if name.lower().endswith(".gz"):
         found = "is empty" if not data else f"starts with the bytes {data[:2].hex(' ')}"
         raise FormatError(
@@ -79,7 +82,7 @@ def _read_file(path: PathLike, name: str) -> bytes:
     raise FormatError("is a folder, and a file is needed. Name one file inside it.", name)
 
 
-def _unpack(data: bytes, name: str) -> bytes:
+def _unpack(data: bytes, name: str, limit: int) -> bytes:
     """Unpack all members of a gzip file; zero bytes may follow them, as tapes leave them, and nothing else."""
     parts: list[bytes] = []
     size, rest = 0, data
@@ -88,9 +91,9 @@ def _unpack(data: bytes, name: str) -> bytes:
         while not member.eof:
             part, rest = _inflate(member, rest, name)
             size += len(part)
-            if size > MAX_UNPACKED:
+            if size > limit:
                 raise FormatError(
-                    f"unpacks to more than {MAX_UNPACKED:,} bytes, from {len(data):,}; "
+                    f"unpacks to more than {limit:,} bytes, from {len(data):,}; "
                     "it is refused lest it fill the memory. "
                     "Unpack it yourself and give the file in parts.",
                     name,
@@ -223,13 +226,15 @@ def _checked_target(path: PathLike, force: bool) -> Path:
     if not name or "\0" in name:
         raise OptionError(f"{name!r} is not a file name. Give the name of a file to write, or '-' for standard output.")
     target = Path(os.path.realpath(name))
-    if target.is_dir() or name.endswith(("/", os.sep)):
+    with _explained(path):
+        is_folder, has_folder, is_file = target.is_dir(), target.parent.is_dir(), target.is_file()
+    if is_folder or name.endswith(("/", os.sep)):
         raise OptionError(f"{name} is a folder, so it cannot be written as a file. Give a file name inside it.")
-    if not target.parent.is_dir():
+    if not has_folder:
         raise OptionError(
             f"{name} cannot be written: there is no folder {target.parent}. Make it first, or choose another."
         )
-    if target.is_file() and not force:
+    if is_file and not force:
         raise OptionError(f"{name} exists. Use --force to replace it.")
     return target
 

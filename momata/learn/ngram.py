@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from momata.core.alphabet import UNKNOWN, Alphabet
 from momata.core.corpus import Corpus, as_corpus
 from momata.core.counting import count_substrings
 from momata.core.tree import CountedTree
 from momata.core.wfa import WFA
-from momata.errors import DataError, OptionError
+from momata.errors import AlphabetError, DataError, OptionError
 from momata.learn.result import FitResult, Status
-from momata.predict.ngram_model import NGramModel, Smoothing
+from momata.predict.ngram_model import MAX_ORDER, NGramModel, Smoothing
 
 __all__ = ["count_ngrams", "learn_ngram"]
 
-MAX_ORDER = 12
+HIGHEST_TRIED = 12
 PATIENCE = 2  # orders that may be worse than the best before the search stops
 FALLBACK_ORDER = 3  # where nothing can be held out
 _MANAGEABLE = 2**22  # weights up to which the automaton is written out
@@ -29,7 +30,7 @@ def learn_ngram(
     order: int | None = None,
     smoothing: Smoothing = "kn",
     valid: Any = None,
-    max_order: int = MAX_ORDER,
+    max_order: int = HIGHEST_TRIED,
     fraction: float = 0.1,
     seed: int = 0,
     callback: Callable[[dict[str, Any]], None] | None = None,
@@ -68,8 +69,8 @@ def learn_ngram(
         raise DataError("a corpus without sequences cannot be learned from. Give at least one, which may be empty.")
     if corpus.weights is not None and np.any(corpus.weights != np.rint(corpus.weights)):
         raise DataError("n-gram counts need whole numbers, and some weights are not. Give multiplicities.")
-    if max_order < 1 or (order is not None and order < 1):
-        raise OptionError(f"order={order}, max_order={max_order}: an order is a whole number from 1.")
+    if not all(1 <= n <= MAX_ORDER for n in (max_order, order or 1)) or order == 0:
+        raise OptionError(f"order={order}, max_order={max_order}: an order is a whole number from 1 to {MAX_ORDER}.")
     if smoothing != "none" and not corpus.alphabet.closed:
         corpus = corpus.recode(corpus.alphabet.with_unknown())
     seconds: dict[str, float] = {}
@@ -97,6 +98,18 @@ def _automaton(model: NGramModel) -> WFA | None:
     return model.to_wfa() if model.n_states**2 * len(model.alphabet) <= _MANAGEABLE else None
 
 
+def _held_out(valid: Any, alphabet: Alphabet) -> Corpus:
+    """Return held-out data over the alphabet of training; what training lacks takes the share for unknown symbols."""
+    given = as_corpus(valid)
+    missing = given.first_unknown(alphabet)
+    if missing and alphabet.find(UNKNOWN) is None:
+        raise AlphabetError(
+            f"the held-out data have {missing}, which training lacks, and the model will keep no share for unknown symbols. "
+            "Leave such sequences out, or smooth a model over an open alphabet."
+        )
+    return given.recode(alphabet, "share")
+
+
 def _choose_order(
     corpus: Corpus,
     smoothing: Smoothing,
@@ -109,7 +122,7 @@ def _choose_order(
     """Return the order that gives held-out data the highest likelihood, and the whole curve."""
     if valid is None and len(corpus) < 2:
         return min(FALLBACK_ORDER, max_order), []
-    train, held_out = corpus.split(fraction, seed) if valid is None else (corpus, as_corpus(valid, corpus.alphabet))
+    train, held_out = corpus.split(fraction, seed) if valid is None else (corpus, _held_out(valid, corpus.alphabet))
     weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
     n_events = float(weights @ (held_out.lengths + 1))
     curve: list[dict[str, Any]] = []

@@ -117,8 +117,10 @@ class AutomatonModel(LanguageModel):
         self.is_pfa = wfa.is_probabilistic()
         self.share = (DEFAULT_SHARE if backing is not None else 0.0) if share is None else share
         self.distrust = distrust
-        if not (0 <= self.share <= 1 and self.distrust >= 0):
-            raise OptionError(f"share={share} must lie in [0, 1], and distrust={distrust} must not be negative.")
+        if not (0 <= self.share <= 1 and 0 <= self.distrust < np.inf):
+            raise OptionError(
+                f"share={share} must lie in [0, 1], and distrust={distrust} must be finite and not negative."
+            )
         self.training = training or {}
 
     # ------------------------------------------------------------------ the automaton made ready

@@ -21,6 +21,7 @@ __all__ = ["NGramModel", "Smoothing"]
 
 Smoothing = Literal["kn", "mkn", "none"]
 
+MAX_ORDER = 10_000
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)  # where the counts of counts give none
 
 
@@ -68,8 +69,10 @@ class NGramModel(LanguageModel):
         smoothing: Smoothing = "kn",
         training: dict[str, Any] | None = None,
     ) -> None:
-        if order < 1:
-            raise OptionError(f"order={order} is no order of an n-gram model. Give a whole number from 1.")
+        if not 1 <= order <= MAX_ORDER:
+            raise OptionError(
+                f"order={order} is no order of an n-gram model. Give a whole number from 1 to {MAX_ORDER}."
+            )
         if smoothing not in get_args(Smoothing):
             raise OptionError(f"smoothing={smoothing!r} is not known. Use kn, mkn or none.")
         self.counts, self.alphabet, self.order = counts.cut(order), alphabet, order
@@ -92,7 +95,7 @@ class NGramModel(LanguageModel):
     def from_parts(cls, arrays: dict[str, NDArray[Any]], values: dict[str, Any]) -> NGramModel:
         """Make a model of what `to_parts` gave, refusing anything that no corpus could have given."""
         alphabet, order = values["alphabet"], values["order"]
-        if not isinstance(order, int) or isinstance(order, bool) or order < 1:
+        if not isinstance(order, int) or isinstance(order, bool) or not 1 <= order <= MAX_ORDER:
             raise ModelFileError(f"the order is {order!r}")
         marked = Alphabet((*alphabet.symbols, START), closed=True, marks=True)
         counts = CountedTree.from_arrays(kind="substring", depth=order, alphabet=marked, **arrays)

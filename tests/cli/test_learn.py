@@ -245,7 +245,7 @@ BAD_FILES = {
     "latin.txt": ("a b\nb é\n".encode("latin-1"), "latin.txt, line 2, column 3: byte 0xe9"),
     "wide.txt": ("a b\n".encode("utf-16"), "wide.txt, line 1, column 1: "),
     "stop.txt": (b"a b\nc </s>\n", "stop.txt: '</s>' .line 2, column 3 of stop.txt. marks the end"),
-    "start.txt": (b"a b\nc <s>\n", "'<s>' marks the start"),
+    "start.txt": (b"a b\nc <s>\n", "start.txt: '<s>' .line 2, column 3 of start.txt. marks the start"),
     "cut.txt.gz": (cut_gzip(), "cut.txt.gz: ends in the middle"),
     "plain.txt.gz": (b"a b\n", "plain.txt.gz: is named .gz but"),
     "tail.txt.gz": (gzip.compress(b"a\n") + b"junk", "tail.txt.gz: 4 bytes that are not gzip"),

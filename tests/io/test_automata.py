@@ -25,7 +25,7 @@ SEQUENCES = ["abca", "ab", "", "cab", "aabbcc", "bca", "abc", "c"]
 @pytest.mark.parametrize("ending", [e for f in FORMATS.values() if f.reader for e in f.endings])
 def test_every_ending(tmp_path, ending):
     hmm = random_hmm(3, 2)
-    for suffix in ("", ".gz"):
+    for suffix in ("",) if ending == ".npz" else ("", ".gz"):
         path = tmp_path / f"x{ending}{suffix}"
         assert write_model(hmm, path, force=True) == []
         found = read_model(path)
@@ -43,6 +43,8 @@ def test_names():
     assert format_of("a.b", "att") == "att"
     with pytest.raises(OptionError, match=r"a\.txt: its ending names no format"):
         format_of("a.txt")
+    with pytest.raises(OptionError, match="names no format"):
+        format_of("a.npz.gz")
     with pytest.raises(OptionError, match="format='x' is not known"):
         format_of("a.att", "x")
     with pytest.raises(OptionError, match="a drawing cannot be read back"):
@@ -79,7 +81,8 @@ def test_ngrams_become_automata(tmp_path):
 
 TOKENS = [
     *b"0 1 -1 1.0 1e308 -1e308 1e999 NaN Infinity -inf 1000000000000 <eps> <s> # \\ \\\" \\[ > ( ) , : [ { } I:".split(),
-    b"2000", b"_", b"null", b"true", b"9" * 40, b"[" * 2000, b'"', b"\n", b"\t", b" ", b"\0", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf",
+    b"2000", b"_", b"null", b"true", b"9" * 40, b"[" * 2000,
+    b'"', b"\n", b"\t", b" ", b"\0", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf",
 ]  # fmt: skip
 
 

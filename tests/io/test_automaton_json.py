@@ -8,6 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from hypothesis import given
+from strategies import wfas
 
 from momata.core.alphabet import Alphabet
 from momata.core.probabilistic import random_pfa
@@ -16,7 +17,6 @@ from momata.errors import FormatError, ModelFileError, MomataError, OptionError
 from momata.io.automaton_json import read_json, write_json
 from momata.learn.ngram import learn_ngram
 from momata.predict.automaton_model import AutomatonModel
-from tests.strategies import wfas
 
 SEQUENCES = ["abca", "ab", "", "cab", "aabbcc", "bca", "abc", "c"]
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import brute
 import numpy as np
 import pytest
 
@@ -16,7 +17,6 @@ from momata.core.wfa import WFA
 from momata.errors import OptionError
 from momata.io.hmmlearn_bridge import from_hmmlearn, to_hmmlearn
 from momata.predict.automaton_model import AutomatonModel
-from tests import brute
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "hmmlearn.json"
 

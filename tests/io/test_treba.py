@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import brute
 import numpy as np
 import pytest
 
@@ -10,7 +11,6 @@ from momata.core.probabilistic import PFA, random_hmm, random_pdfa, random_pfa
 from momata.core.wfa import WFA
 from momata.errors import FormatError, OptionError
 from momata.io.treba import read_treba, write_treba, write_treba_hmm
-from tests import brute
 
 PFSA = "# an automaton\n0 0 0 0.25\n0 1 1 0.5\n1 0 1 0.375\n\n0 0.25\n1 0.625\n"
 HMM = "0 > 1 0.5\n0 > 2 0.25\n0 > 3 0.25\n1 > 1 0.5\n1 > 3 0.5\n2 > 1 1\n1 0 0.75\n1 1 0.25\n2 1\n"
