@@ -27,7 +27,7 @@ _COMMANDS = {
     "evaluate": ("momata.cli.apply", "Measure a model: perplexity, word error rate, ranking."),
     "sample": ("momata.cli.apply", "Draw sequences from a model."),
     "compare-models": ("momata.cli.compare_models", "Print how far two models are apart."),
-    "convert": ("momata.cli.convert", "Write a model in another format: JSON, OpenFst, PAutomaC, treba, DOT."),
+    "convert": ("momata.cli.convert", "Write a model in another format."),
     "source": ("momata.cli.source", "Draw a random target: an HMM, a PFA, or a deterministic one."),
     "info": ("momata.cli.info", "Show what a model is and how it came about."),
     "demo": ("momata.cli.demo", "Run a small complete example on data made up on the spot."),
