@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import momata as mo
-from momata.io.model_file import versions
+from momata.io.model_parts import versions
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 

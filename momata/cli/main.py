@@ -54,7 +54,7 @@ class _LazyGroup(ExamplesLast, click.Group):
 
 def _show_versions(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from momata.io.model_file import versions
+        from momata.io.model_parts import versions
 
         for name, version in versions().items():
             click.echo(f"{name} {version}")

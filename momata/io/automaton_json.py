@@ -5,7 +5,6 @@ An array is ``{"type": "f8", "shape": [2, 3], "values": [...]}``, its values row
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import re
@@ -14,36 +13,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momata.errors import FormatError, ModelFileError, MomataError, OptionError
-from momata.io import model_file
+from momata.errors import FormatError, ModelFileError, MomataError
+from momata.io.model_file import KNOWN_TYPES
+from momata.io.model_parts import (
+    MAX_BITS,
+    checked_description,
+    model_of_parts,
+    no_constant,
+    parts_of_model,
+    unwritable_notes,
+)
 from momata.io.streams import PathLike, atomic_write, decode_text, display_name, read_bytes
 from momata.predict.language_model import LanguageModel
 
 __all__ = ["read_json", "write_json"]
 
-_TYPES = {kind.lstrip("<|"): np.dtype(kind) for kind in model_file._KNOWN_TYPES}
+_TYPES = {kind.lstrip("<|"): np.dtype(kind) for kind in KNOWN_TYPES}
 _STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity', re.DOTALL)
 
 
 def write_json(model: LanguageModel, path: PathLike, force: bool = False) -> None:
     """Write a model of any kind that model files know; ``"-"`` is standard output."""
-    if type(model).__name__ not in {name for _, name in model_file._KINDS.values()}:
-        raise OptionError(
-            f"a {type(model).__name__} cannot be written as a model. Give the language model that a learner returns."
-        )
-    arrays, values = model.to_parts()  # type: ignore[attr-defined]
-    training = {k: v for k, v in model.training.items() if k != "versions"}
-    description = {
-        "format": "momata", "version": model_file.FORMAT_VERSION, "kind": model.kind,
-        "alphabet": model_file._alphabet_out(model.alphabet), **values, "training": training,
-        "versions": model.training.get("versions") or model_file.versions(),
-    }  # fmt: skip
+    arrays, description = parts_of_model(model)
     try:
-        lines = [f"{json.dumps(k)}: {_dumped(model_file._plain(v))}" for k, v in description.items()]
+        lines = [f"{json.dumps(k)}: {_dumped(v)}" for k, v in description.items()]
     except (TypeError, ValueError, RecursionError) as error:
-        raise OptionError(
-            f"the training notes of the model cannot be written to a file ({error}). Keep plain values in them."
-        ) from None
+        raise unwritable_notes(error) from None
     shown = ",\n".join(f"  {json.dumps(name)}: {_dumped(_array_out(array))}" for name, array in arrays.items())
     lines.append(f'"arrays": {{\n{shown}\n}}')
     with atomic_write(path, force) as file:
@@ -72,38 +67,25 @@ def read_json(path: PathLike) -> LanguageModel:
         If it is, and holds no sound model of this version of momata or an older one.
     """
     name = display_name(path)
-    description = _checked(_parsed(decode_text(read_bytes(path), path), name), name)
-    module, class_name = model_file._KINDS[description["kind"]]
-    kind = getattr(importlib.import_module(module), class_name)
+    description = checked_description(_parsed(decode_text(read_bytes(path), path), name), name)
     try:
         given = description.pop("arrays")
         if not isinstance(given, dict):
             raise ModelFileError(f"its arrays are {str(given)[:40]}, not an object")
         arrays = {key: _array_in(value, key) for key, value in given.items()}
-        alphabet = model_file._alphabet_in(description["alphabet"])
-        model: LanguageModel = kind.from_parts(arrays, description | {"alphabet": alphabet})
-    except (
-        MomataError,
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        OverflowError,
-        AttributeError,
-        RecursionError,
-    ) as error:
+    except (MomataError, LookupError, TypeError, ValueError, OverflowError) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
         raise ModelFileError(
             f"{name}: the parts of this model do not fit together: {what}. Correct them, or write the model again."
         ) from None
-    model.training.setdefault("versions", description.get("versions", {}))
+    model: LanguageModel = model_of_parts(arrays, description, name)
     return model
 
 
 def _parsed(text: str, name: str) -> Any:
     try:
         return json.loads(
-            text, parse_constant=model_file._no_constant, parse_int=_whole, parse_float=_finite,
+            text, parse_constant=no_constant, parse_int=_whole, parse_float=_finite,
             object_pairs_hook=_without_repeats,
         )  # fmt: skip
     except json.JSONDecodeError as error:
@@ -123,7 +105,7 @@ def _parsed(text: str, name: str) -> Any:
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > model_file._MAX_BITS // 3:
+    if len(digits) > MAX_BITS // 3:
         raise ValueError(f"a whole number of {len(digits)} digits is too long")
     return int(digits)
 
@@ -141,28 +123,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"an object has the name {twice[:40]!r} twice")
-    return found
-
-
-def _checked(found: Any, name: str) -> dict[str, Any]:
-    """Return the description once it is known to be one of a model that this version can read."""
-    if not isinstance(found, dict) or found.get("format") != "momata":
-        raise ModelFileError(f"{name}: does not describe a model of momata. Give a file that `momata convert` wrote.")
-    version = found.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise ModelFileError(f"{name}: its format version is {str(version)[:40]}, which is none. The file is damaged.")
-    if version > model_file.FORMAT_VERSION:
-        raise ModelFileError(
-            f"{name}: written in format version {str(version)[:40]}; this momata reads up to {model_file.FORMAT_VERSION}. "
-            "Upgrade momata to use it."
-        )
-    kind = found.get("kind")
-    if not isinstance(kind, str) or kind not in model_file._KINDS:
-        raise ModelFileError(
-            f"{name}: holds a model of kind {str(kind)[:40]}, unknown here. Known: {', '.join(model_file._KINDS)}."
-        )
-    if not isinstance(found.setdefault("training", {}), dict):
-        raise ModelFileError(f"{name}: its training summary is not an object. The file is damaged.")
     return found
 
 

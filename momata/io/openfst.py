@@ -30,7 +30,7 @@ from momata.core.alphabet import Alphabet, sort_symbols
 from momata.core.probabilistic import PFA
 from momata.core.wfa import WFA, Statistic
 from momata.errors import FormatError, MomataError
-from momata.io import model_file
+from momata.io import model_parts
 from momata.io.automata import FORMATS, Array, Row, Rows, check_size, start_of
 from momata.io.streams import PathLike, atomic_write, check_writable
 
@@ -106,7 +106,7 @@ def _names_of(alphabet: Alphabet) -> tuple[list[str], list[str]]:
 
 
 def _name_of(symbol: Any, numbers: bool) -> str:
-    value = model_file._symbol_out(symbol)  # refuses what cannot be written at all
+    value = model_parts.symbol_out(symbol)  # refuses what cannot be written at all
     if isinstance(value, int) and not isinstance(value, bool) and _WHOLE.fullmatch(str(value)):
         return str(value)
     looks_like_number = numbers and isinstance(value, str) and _WHOLE.fullmatch(value)
@@ -293,7 +293,7 @@ def _symbol_of(rows: Rows, name: str, numbers: bool, row: Row) -> Any:
     if not name.startswith("\\"):
         return name
     try:
-        symbol = model_file._symbol_in(json.loads(name[1:], parse_constant=model_file._no_constant))
+        symbol = model_parts.symbol_in(json.loads(name[1:], parse_constant=model_parts.no_constant))
         hash(symbol)
     except (KeyError, TypeError, ValueError, RecursionError):
         raise rows.error(

@@ -94,7 +94,7 @@ def make_summary(
     >>> summary["figures"]
     [{'name': 'perplexity per symbol', 'value': 7.25, 'note': 'held-out data'}]
     """
-    from momata.io.model_file import versions
+    from momata.io.model_parts import versions
 
     return {
         "title": title,

@@ -104,9 +104,9 @@ def of_arrays(name, **changes):
     [
         (lambda found: found.clear(), "does not describe a model"),
         (changed(format="x"), "does not describe a model"),
-        (changed(version=True), "format version is True"),
+        (changed(version=True), "format version is 'True'"),
         (changed(version=99), "format version 99"),
-        (changed(kind="pickle"), "kind pickle, unknown"),
+        (changed(kind="pickle"), "kind 'pickle', unknown"),
         (changed(kind=["automaton"]), "unknown"),
         (changed(training=[]), "training summary"),
         (changed(arrays=[]), "not an object"),
@@ -160,7 +160,7 @@ def test_claims_are_not_believed(tmp_path):
 
 
 def test_only_models(tmp_path):
-    with pytest.raises(OptionError, match="a dict cannot be written"):
+    with pytest.raises(OptionError, match="a dict cannot be saved"):
         write_json({}, tmp_path / "a.json")
     model = AutomatonModel(random_pfa(2, 2), training={"note": object()})
     with pytest.raises(OptionError, match="training notes"):

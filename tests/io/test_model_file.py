@@ -21,8 +21,8 @@ import pytest
 
 from momata.core.corpus import Corpus
 from momata.errors import AlphabetError, FormatError, ModelFileError, OptionError
-from momata.io import model_file
-from momata.io.model_file import FORMAT_VERSION, load, save, versions
+from momata.io.model_file import load, save
+from momata.io.model_parts import FORMAT_VERSION, plain, versions
 from momata.learn.ngram import learn_ngram
 from momata.predict.ngram_model import NGramModel
 
@@ -785,7 +785,7 @@ def use(model: Any) -> None:
     rows = model.next_symbols(test, unknown="skip")
     assert np.isfinite(rows).all()
     assert rows.min() >= 0
-    assert isinstance(json.dumps(model_file._plain(model.summary()), allow_nan=False), str)
+    assert isinstance(json.dumps(plain(model.summary()), allow_nan=False), str)
 
 
 def fuzz(good: bytes, path: Path, seeds: range) -> int:
