@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momata._kernels._jit import kernel
-from momata._kernels.trees import child_of
 
 __all__ = ["advance", "best_events", "fill_distribution", "sample_sequences", "score_events", "walk_states"]
 
@@ -24,9 +23,18 @@ Nodes = NDArray[np.int32]
 
 @kernel
 def _child(symbol: Nodes, child_start: Nodes, first: Nodes, state: int, sigma: int) -> int:
+    """Return the node one symbol longer, or -1; by bisection without a branch, whose outcome could not be predicted."""
     if state == 0:
         return int(first[sigma])
-    return int(child_of(symbol, child_start[state], child_start[state + 1], sigma))
+    low = child_start[state]
+    size = child_start[state + 1] - low
+    if size <= 0:
+        return -1
+    while size > 1:
+        half = size >> 1
+        low += half if symbol[low + half] <= sigma else 0
+        size -= half
+    return int(low) if symbol[low] == sigma else -1
 
 
 @kernel

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from momata._kernels import automata, sampling
+from momata._kernels import automata
 from momata.core.alphabet import UNKNOWN, Alphabet
 from momata.core.corpus import Corpus
 from momata.core.counting import count_prefixes
@@ -69,7 +69,7 @@ class NodeScores:
         return float(self.tree.through @ self.negative / self.tree.through.sum())
 
 
-class _Ready(NamedTuple):
+class Ready(NamedTuple):
     """An automaton as the walks want it; where the alphabet has a symbol for unknown ones, it has an operator, the sum."""
 
     initial: Array  # (n,) normalised, or zeros if that cannot be
@@ -126,7 +126,7 @@ class AutomatonModel(LanguageModel):
     # ------------------------------------------------------------------ the automaton made ready
 
     @cached_property
-    def _ready(self) -> _Ready:
+    def ready(self) -> Ready:
         """The automaton as the walks want it."""
         wfa = self.wfa
         n, has_unknown = wfa.n_states, len(self.alphabet) > wfa.n_symbols
@@ -143,10 +143,11 @@ class AutomatonModel(LanguageModel):
         scores = np.concatenate([norms, final[None]])
         if has_unknown:
             scores[-2] = 0.0  # an automaton gives no mass to what it has never seen
-        return _Ready(initial, final, operators, norms, np.ascontiguousarray(scores.T))
+        return Ready(initial, final, operators, norms, np.ascontiguousarray(scores.T))
 
     @property
-    def _limits(self) -> tuple[float, float, float]:
+    def limits(self) -> tuple[float, float, float]:
+        """What every score gets; what a state must not be divided by; what no entry of it may pass."""
         return (0.0, 0.0, np.inf) if self.is_pfa else (EPSILON, LEAST, MOST)
 
     @property
@@ -172,14 +173,14 @@ class AutomatonModel(LanguageModel):
 
     def node_scores(self, tree: CountedTree) -> NodeScores:
         """Return what the automaton says at every node of a prefix tree."""
-        ready, n = self._ready, tree.n_nodes
+        ready, n = self.ready, tree.n_nodes
         chance, stop, negative, lost = np.empty(n), np.empty(n), np.zeros(n), np.empty(n, bool)
         where = (tree.symbol, tree.parent, tree.level_offsets, ready.initial, ready.operators)
         if self.is_pfa:
             automata.walk_probabilistic(*where, ready.final, self.wfa.n_symbols, chance, stop, lost)
         else:
             automata.walk_scores(
-                *where, ready.norms, ready.scores, *self._limits, chance, stop, negative, lost, *_NO_TABLE
+                *where, ready.norms, ready.scores, *self.limits, chance, stop, negative, lost, *_NO_TABLE
             )
         if self.backing is None:
             uniform = np.full(n, 0.0 if self.is_pfa else 1.0 / (len(self.alphabet) + 1))
@@ -188,7 +189,7 @@ class AutomatonModel(LanguageModel):
 
     def plain_scores(self, tree: CountedTree) -> tuple[Array, Array]:
         """Return the automaton's own scores, of any sign: of each node's symbol after its parent, of the end after each node."""
-        ready, n = self._ready, tree.n_nodes
+        ready, n = self.ready, tree.n_nodes
         chance, stop = np.empty(n), np.empty(n)
         automata.walk_plain(
             tree.symbol,
@@ -228,7 +229,7 @@ class AutomatonModel(LanguageModel):
     def _predict(self, corpus: Corpus) -> NDArray[np.int32]:
         tree = count_prefixes(corpus)
         assert tree.sequence_node is not None
-        ready, n = self._ready, tree.n_nodes
+        ready, n = self.ready, tree.n_nodes
         if self.backing is None:
             table, row = self._uniform[None], np.zeros(n, np.int32)
         else:
@@ -238,7 +239,7 @@ class AutomatonModel(LanguageModel):
         best = np.empty(n, np.int32)
         automata.walk_scores(
             tree.symbol, tree.parent, tree.level_offsets, ready.initial, ready.operators, ready.norms, ready.scores,
-            *self._limits, chance, stop, negative, lost, table, row, self.share, self.distrust, best,
+            *self.limits, chance, stop, negative, lost, table, row, self.share, self.distrust, best,
         )  # fmt: skip
         events = np.empty(corpus.n_tokens + len(corpus))
         guess = best.astype(np.float64)  # of a node: what follows it; of an event: what follows the node before
@@ -250,7 +251,7 @@ class AutomatonModel(LanguageModel):
 
     def start_state(self) -> tuple[Array | None, int]:
         """Return the normalised forward vector, None if it is lost, and the backing's context."""
-        initial = self._ready.initial
+        initial = self.ready.initial
         return initial if initial.any() else None, -1 if self.backing is None else self.backing.start_state()
 
     def next_state(self, state: tuple[Array | None, int], sigma: int) -> tuple[tuple[Array | None, int], float]:
@@ -259,17 +260,17 @@ class AutomatonModel(LanguageModel):
         row, context = state
         if self.backing is not None:
             context = self.backing.next_state(context, sigma)[0]
-        _, least, most = self._limits
-        score = 0.0 if row is None else float(row @ self._ready.norms[sigma])
+        _, least, most = self.limits
+        score = 0.0 if row is None else float(row @ self.ready.norms[sigma])
         if row is None or not score > least:
             return (None, context), chance
-        row = row @ self._ready.operators[sigma] / score
+        row = row @ self.ready.operators[sigma] / score
         return (row if np.all(np.abs(row) <= most) else None, context), chance
 
     def state_distribution(self, state: tuple[Array | None, int]) -> Array:
         """Return the probabilities of all symbols and, last, of the end."""
         row, context = state
-        own, mixed = self._own(None if row is None else row[None])
+        own, mixed = self.own_chances(None if row is None else row[None])
         if mixed[0] == 0.0:
             return np.asarray(own[0])
         other = self._uniform if self.backing is None else self.backing.state_distribution(context)
@@ -280,12 +281,12 @@ class AutomatonModel(LanguageModel):
         n_events = len(self.alphabet) + 1
         return np.full(n_events, 1.0 / n_events)
 
-    def _own(self, rows: Array | None) -> tuple[Array, Array]:
+    def own_chances(self, rows: Array | None) -> tuple[Array, Array]:
         """Return clipped and renormalised scores, a row for each state, and the share of the backing."""
         if rows is None:
             return self._uniform[None], np.ones(1)
-        epsilon = self._limits[0]
-        found = rows @ self._ready.scores
+        epsilon = self.limits[0]
+        found = rows @ self.ready.scores
         above = np.maximum(found, 0.0)
         positive, below = above.sum(axis=1), (above - found).sum(axis=1)
         total = positive + epsilon * found.shape[1]
@@ -295,84 +296,15 @@ class AutomatonModel(LanguageModel):
         negative = np.where(both > 0, below / np.where(both > 0, both, 1.0), 0.0)
         return own, np.where(fine, np.minimum(1.0, self.share + self.distrust * negative), 1.0)
 
-    # ------------------------------------------------------------------ sampling
-
     def sample_tokens(
         self, n: int, rng: np.random.Generator, max_length: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
         """Draw sequences: from hidden states where the automaton is a PFA and stands alone, else from the conditionals."""
+        from momata.predict import sample
+
         if self.is_pfa and (self.backing is None or self.share == 0.0):
-            return sampling.sample_paths(*self._choices, np.empty(0, np.int32), n, max_length, rng)
-        return self._sample_together(n, rng, max_length)
-
-    @cached_property
-    def _choices(self) -> tuple[Array, NDArray[np.int64], Array, NDArray[np.int32], NDArray[np.int32]]:
-        """What each state of a PFA can do, as `sampling.sample_paths` wants it."""
-        wfa, n = self.wfa, self.n_states
-        state, symbol, target = np.nonzero(wfa.operators.transpose(1, 0, 2))
-        stopping = np.flatnonzero(wfa.final)
-        owner = np.concatenate([state, stopping])
-        order = np.argsort(owner, kind="stable")
-        weight = np.concatenate([wfa.operators[symbol, state, target], wfa.final[stopping]])[order]
-        event = np.concatenate([symbol, np.full(stopping.size, -1)])[order].astype(np.int32)
-        row_start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=n))]).astype(np.int64)
-        total = np.concatenate([[0.0], np.cumsum(weight)])
-        cumulative = total[1:] - np.repeat(total[row_start[:-1]], np.diff(row_start))
-        moves = np.concatenate([target, np.zeros(stopping.size, np.int64)])[order].astype(np.int32)
-        return np.cumsum(wfa.initial), row_start, cumulative, event, moves
-
-    def _sample_together(
-        self, n: int, rng: np.random.Generator, max_length: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
-        """Let all sequences grow by one symbol at a time, as rows of one matrix."""
-        initial = self._ready.initial
-        hidden, stop_event = self.hidden_symbol, len(self.alphabet)
-        rows, lost = np.tile(initial, (n, 1)), np.full(n, not initial.any())
-        contexts = np.full(n, -1 if self.backing is None else self.backing.start_state(), np.int32)
-        alive = np.arange(n)
-        drawn: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
-        for _ in range(max_length + 1):
-            if not alive.size:
-                break
-            events = self._draw(rows, lost, contexts, rng)
-            while np.any(again := events == hidden):
-                events[again] = self._draw(rows[again], lost[again], contexts[again], rng)
-            going = events != stop_event
-            alive, events, rows, lost, contexts = (x[going] for x in (alive, events, rows, lost, contexts))
-            drawn.append((alive, events))
-            rows, lost, contexts = self._step(rows, lost, contexts, events)
-        if alive.size:
-            drawn.pop()
-        return *_by_sequence(drawn, n), alive.size
-
-    def _draw(
-        self, rows: Array, lost: NDArray[np.bool_], contexts: NDArray[np.int32], rng: np.random.Generator
-    ) -> NDArray[np.int32]:
-        own, mixed = self._own(rows)
-        mixed[lost] = 1.0
-        cumulative = np.cumsum(own, axis=1)
-        r = rng.random(len(rows)) * cumulative[:, -1]
-        events = (cumulative > r[:, None]).argmax(axis=1).astype(np.int32)
-        other = rng.random(len(rows)) < mixed
-        if self.backing is None:
-            events[other] = rng.integers(0, own.shape[1], np.count_nonzero(other))
-        elif other.any():
-            events[other] = self.backing.draw_events(contexts[other], rng)
-        return np.asarray(events)
-
-    def _step(
-        self, rows: Array, lost: NDArray[np.bool_], contexts: NDArray[np.int32], events: NDArray[np.int32]
-    ) -> tuple[Array, NDArray[np.bool_], NDArray[np.int32]]:
-        _, least, most = self._limits
-        score = np.einsum("ij,ij->i", rows, self._ready.norms[events])
-        lost = lost | ~(score > least)
-        after = np.zeros_like(rows)
-        for sigma in np.unique(events[~lost]):
-            chosen = (events == sigma) & ~lost
-            after[chosen] = rows[chosen] @ self._ready.operators[sigma] / score[chosen, None]
-        lost |= ~np.all(np.abs(after) <= most, axis=1)
-        after[lost] = 0.0
-        return after, lost, contexts if self.backing is None else self.backing.follow(contexts, events)
+            return sample.sample_hidden(self.wfa, n, rng, max_length)
+        return sample.sample_together(self, n, rng, max_length)
 
     # ------------------------------------------------------------------ in and out of files
 
@@ -440,15 +372,3 @@ def _ends(wfa: WFA) -> tuple[Array, Array, Array]:
 def _as_string(wfa: WFA) -> WFA:
     final, _, initial = _ends(wfa)
     return WFA(initial, final, wfa.operators, wfa.alphabet)
-
-
-def _by_sequence(
-    drawn: list[tuple[NDArray[np.int64], NDArray[np.int32]]], n: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Sort symbols drawn step by step into sequences."""
-    if not drawn:
-        return np.empty(0, np.int32), np.zeros(n + 1, np.int64)
-    owner = np.concatenate([who for who, _ in drawn])
-    order = np.argsort(owner, kind="stable")
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=n))]).astype(np.int64)
-    return np.concatenate([what for _, what in drawn])[order].astype(np.int32), offsets
