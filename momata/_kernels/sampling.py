@@ -31,7 +31,6 @@ def sample_paths(
     cumulative: Reals,
     event: NDArray[np.int32],
     target: NDArray[np.int32],
-    first_states: NDArray[np.int32],
     n: int,
     max_length: int,
     rng: np.random.Generator,
@@ -39,14 +38,14 @@ def sample_paths(
     """Draw sequences; return their tokens and offsets, and how many were cut at ``max_length``.
 
     What state ``i`` can do is the entries ``row_start[i]`` up to ``row_start[i + 1]``: with the mass between neighbours in
-    ``cumulative``, emit ``event`` (-1: stop) and move to ``target``. ``first_states``, unless empty, are the states to start in.
+    ``cumulative``, emit ``event`` (-1: stop) and move to ``target``.
     """
     tokens = np.empty(1024, np.int32)
     offsets = np.zeros(n + 1, np.int64)
     size = 0
     n_cut = 0
     for i in range(n):
-        state = first_states[i] if first_states.size else _pick(starts, 0, starts.size, rng.random())
+        state = _pick(starts, 0, starts.size, rng.random() * starts[-1])
         length = 0
         while True:
             low, high = row_start[state], row_start[state + 1]

@@ -198,17 +198,21 @@ def evaluate(
     type=click.Choice(["text", "chars", "pautomac"]),
     help="How to print them [default: text, or chars as in training].",
 )
+@click.option(
+    "--prefix", default="", metavar="TEXT", help="Symbols, separated by blanks, that all sequences begin with."
+)
 @common
-def sample(model: str, n: int, seed: int, max_length: int, format: str | None) -> None:
+def sample(model: str, n: int, seed: int, max_length: int, format: str | None, prefix: str) -> None:
     """Draw sequences from a model, a line each.
 
     \b
     Examples:
       momata sample model.npz -n 20
-      momata sample model.npz -n 1000 --seed 7 > more.txt
+      momata sample model.npz -n 1000 --seed 7 --prefix "a b" > more.txt
     """  # noqa: D301
     from momata.io import load, write_corpus
 
     loaded = load(model)
-    drawn = loaded.sample(n, seed, max_length)
+    given = list(prefix) if loaded.training.get("chars") else prefix.split()
+    drawn = loaded.sample(n, seed, max_length, given)
     write_corpus(drawn, "-", format or ("chars" if loaded.training.get("chars") else "text"))

@@ -17,6 +17,7 @@ from momata.core.counting import count_prefixes
 from momata.core.tree import CountedTree
 from momata.core.wfa import WFA
 from momata.errors import AlphabetError, ModelFileError, OptionError
+from momata.predict import sample
 from momata.predict.language_model import LanguageModel
 from momata.predict.ngram_model import NGramModel
 
@@ -297,14 +298,13 @@ class AutomatonModel(LanguageModel):
         return own, np.where(fine, np.minimum(1.0, self.share + self.distrust * negative), 1.0)
 
     def sample_tokens(
-        self, n: int, rng: np.random.Generator, max_length: int
+        self, state: tuple[Array | None, int], n: int, rng: np.random.Generator, max_length: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
         """Draw sequences: from hidden states where the automaton is a PFA and stands alone, else from the conditionals."""
-        from momata.predict import sample
-
-        if self.is_pfa and (self.backing is None or self.share == 0.0):
-            return sample.sample_hidden(self.wfa, n, rng, max_length)
-        return sample.sample_together(self, n, rng, max_length)
+        row, context = state
+        if row is not None and self.is_pfa and (self.backing is None or self.share == 0.0):
+            return sample.sample_hidden(self.wfa, row, n, rng, max_length)
+        return sample.sample_together(self, row, context, n, rng, max_length)
 
     # ------------------------------------------------------------------ in and out of files
 

@@ -109,9 +109,9 @@ class LanguageModel(abc.ABC):
 
     @abc.abstractmethod
     def sample_tokens(
-        self, n: int, rng: np.random.Generator, max_length: int
+        self, state: Any, n: int, rng: np.random.Generator, max_length: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
-        """Draw sequences; return tokens, offsets, and how many were cut at ``max_length``."""
+        """Draw what follows a state; return tokens, offsets, and how many sequences were cut at ``max_length``."""
 
     @abc.abstractmethod
     def start_state(self) -> Any:
@@ -179,18 +179,41 @@ class LanguageModel(abc.ABC):
             stream.push(symbol)
         return stream
 
-    def sample(self, n: int = 1, seed: int | np.random.Generator = 0, max_length: int = 1_000_000) -> Corpus:
-        """Draw sequences; the same seed gives the same ones. The symbol for unknown symbols is never drawn."""
+    def sample(
+        self,
+        n: int = 1,
+        seed: int | np.random.Generator = 0,
+        max_length: int = 1_000_000,
+        prefix: Iterable[Hashable] = (),
+    ) -> Corpus:
+        """Draw sequences; the same seed gives the same ones. The symbol for unknown symbols is never drawn.
+
+        Parameters
+        ----------
+        n : int
+        seed : int or Generator
+        max_length : int
+            A sequence that has not ended after so many drawn symbols is an error.
+        prefix : iterable of symbols
+            All sequences begin with it; what follows is drawn given it.
+        """
         if n < 0 or max_length < 0:
             raise OptionError(f"n={n} sequences of up to {max_length} symbols cannot be drawn. Give numbers from 0.")
-        tokens, offsets, n_cut = self.sample_tokens(n, np.random.default_rng(seed), max_length)
+        given = self.encode([list(prefix)]).tokens
+        if given.size and self.stream(prefix).log_prob == -np.inf:
+            raise DataError("the prefix has probability 0, so nothing can follow it. Give one that the model allows.")
+        state = self.states_after(given, np.array([0, given.size]))[0]
+        tokens, offsets, n_cut = self.sample_tokens(state, n, np.random.default_rng(seed), max_length)
         if n_cut:
             raise DataError(
                 f"{n_cut} of {n} sampled sequences did not end within max_length={max_length} symbols. "
                 "Give a larger max_length, or look whether the model gives its end any probability."
             )
+        if given.size:
+            tokens = np.insert(tokens, np.repeat(offsets[:-1], given.size), np.tile(given, n))
+            offsets = offsets + given.size * np.arange(n + 1)
         drawn = Corpus(tokens, offsets, self.alphabet)
-        if self.hidden_symbol < 0:
+        if self.hidden_symbol < 0 or self.hidden_symbol in given:
             return drawn
         return drawn.recode(Alphabet((s for s in self.alphabet if s != UNKNOWN), closed=self.alphabet.closed))
 

@@ -239,12 +239,12 @@ class NGramModel(LanguageModel):
         )
 
     def sample_tokens(
-        self, n: int, rng: np.random.Generator, max_length: int
+        self, state: int, n: int, rng: np.random.Generator, max_length: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
         """Draw sequences."""
         w, tree = self._weights, self.counts
         return ngrams.sample_sequences(
-            tree.symbol, tree.child_start, tree.suffix_link, w.first, self._cumulative, w.own_stop, self._first_leaf, w.start,
+            tree.symbol, tree.child_start, tree.suffix_link, w.first, self._cumulative, w.own_stop, self._first_leaf, state,
             len(self.alphabet), self.hidden_symbol, n, max_length, rng,
         )  # fmt: skip
 

@@ -18,15 +18,15 @@ __all__ = ["sample_hidden", "sample_together"]
 Drawn = tuple[NDArray[np.int32], NDArray[np.int64], int]
 
 
-def sample_hidden(pfa: WFA, n: int, rng: np.random.Generator, max_length: int) -> Drawn:
-    """Draw sequences from a PFA by its hidden states; return tokens, offsets, and how many were cut at ``max_length``."""
-    no_states = np.empty(0, np.int32)
-    return sampling.sample_paths(*_choices(pfa), no_states, n, max_length, rng)
+def sample_hidden(pfa: WFA, start: NDArray[np.float64], n: int, rng: np.random.Generator, max_length: int) -> Drawn:
+    """Draw sequences from a PFA by its hidden states, the first by the chances ``start``.
+
+    Return tokens, offsets, and how many sequences were cut at ``max_length``.
+    """
+    return sampling.sample_paths(np.cumsum(start), *_choices(pfa), n, max_length, rng)
 
 
-def _choices(
-    wfa: WFA,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
+def _choices(wfa: WFA) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
     """Return what each state of a PFA can do, as `sampling.sample_paths` wants it."""
     state, symbol, target = np.nonzero(wfa.operators.transpose(1, 0, 2))
     stopping = np.flatnonzero(wfa.final)
@@ -38,15 +38,25 @@ def _choices(
     total = np.concatenate([[0.0], np.cumsum(weight)])
     cumulative = total[1:] - np.repeat(total[row_start[:-1]], np.diff(row_start))
     moves = np.concatenate([target, np.zeros(stopping.size, np.int64)])[order].astype(np.int32)
-    return np.cumsum(wfa.initial), row_start, cumulative, event, moves
+    return row_start, cumulative, event, moves
 
 
-def sample_together(model: AutomatonModel, n: int, rng: np.random.Generator, max_length: int) -> Drawn:
-    """Draw sequences from any automaton's conditionals: all grow by one symbol at a time, as rows of one matrix."""
-    initial, backing = model.ready.initial, model.backing
+def sample_together(
+    model: AutomatonModel,
+    start: NDArray[np.float64] | None,
+    context: int,
+    n: int,
+    rng: np.random.Generator,
+    max_length: int,
+) -> Drawn:
+    """Draw sequences from any automaton's conditionals: all grow by one symbol at a time, as rows of one matrix.
+
+    They start in the state ``start``, None if it is lost, and the backing's ``context``.
+    """
+    backing = model.backing
     hidden, stop_event = model.hidden_symbol, len(model.alphabet)
-    rows, lost = np.tile(initial, (n, 1)), np.full(n, not initial.any())
-    contexts = np.full(n, -1 if backing is None else backing.start_state(), np.int32)
+    rows = np.tile(np.zeros(model.n_states) if start is None else start, (n, 1))
+    lost, contexts = np.full(n, start is None), np.full(n, context, np.int32)
     alive = np.arange(n)
     drawn: list[tuple[NDArray[np.int64], NDArray[np.int32]]] = []
     for _ in range(max_length + 1):

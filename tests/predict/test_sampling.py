@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import corpora
 
+import momata as mo
 from momata.core.alphabet import UNKNOWN, Alphabet
 from momata.core.corpus import Corpus
 from momata.errors import DataError, OptionError
@@ -99,3 +100,27 @@ def test_none_can_be_drawn_but_not_fewer():
         model.sample(-1)
     with pytest.raises(OptionError, match="cannot be drawn"):
         model.sample(1, max_length=-1)
+
+
+def test_what_follows_a_prefix_is_drawn_given_it() -> None:
+    from momata.core.probabilistic import random_hmm
+    from momata.errors import DataError
+    from momata.predict.automaton_model import AutomatonModel
+
+    pfa = random_hmm(3, 2, seed=4, mean_length=2).to_pfa()
+    whole = mo.LanguageModel(pfa)
+    signed = AutomatonModel(pfa.change_basis(np.random.default_rng(1).standard_normal((3, 3))))
+    ngram = mo.learn_ngram(whole.sample(200, seed=1), order=3).model
+    prefix, n = (1, 0), 20_000
+    for model in (whole, signed, ngram, AutomatonModel(pfa, ngram, 0.3)):
+        drawn = model.sample(n, seed=5, prefix=prefix)
+        assert all(s[:2] == prefix for s in drawn[:100])
+        ended = np.count_nonzero(drawn.lengths == 2) / n
+        p = model.next_symbol(prefix)[mo.STOP]
+        assert abs(ended - p) <= 5 * np.sqrt(p * (1 - p) / n)
+        following = drawn.tokens[drawn.offsets[:-1][drawn.lengths > 2] + 2]
+        p = model.next_symbol(prefix)[1]
+        assert abs(np.count_nonzero(following == 1) / n - p) <= 5 * np.sqrt(p * (1 - p) / n)
+    never = mo.learn_ngram([[0]], order=2, smoothing="none").model
+    with pytest.raises(DataError, match="prefix has probability 0"):
+        never.sample(1, prefix=[0, 0])
