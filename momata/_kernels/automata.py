@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from momata._kernels._jit import kernel
 
-__all__ = ["events_of_nodes", "node_values", "sum_down", "walk_plain", "walk_probabilistic", "walk_scores"]
+__all__ = [
+    "advance_state",
+    "clip_scores",
+    "events_of_nodes",
+    "node_values",
+    "sum_down",
+    "walk_plain",
+    "walk_probabilistic",
+    "walk_scores",
+]
 
 Reals = NDArray[np.float64]
 Nodes = NDArray[np.int32]
@@ -163,7 +172,7 @@ def walk_scores(
                         row[i] /= score
                         if not abs(row[i]) <= most:
                             lost[node] = True
-            negative[node] = 0.0 if lost[node] else _clip(row, scores, epsilon, found)
+            negative[node] = 0.0 if lost[node] else clip_scores(row, scores, epsilon, found)
             if negative[node] < 0.0 or lost[node]:
                 found[:] = 1.0 / n_events
                 negative[node], lost[node] = 0.0, True
@@ -203,7 +212,7 @@ def walk_plain(
 
 
 @kernel
-def _clip(row: Reals, scores: Reals, epsilon: float, found: Reals) -> float:
+def clip_scores(row: Reals, scores: Reals, epsilon: float, found: Reals) -> float:
     """Write the distribution of the next event; return the negative share of its scores, or -1 where there is none."""
     _times(row, scores, found)
     above, below = 0.0, 0.0
@@ -219,6 +228,22 @@ def _clip(row: Reals, scores: Reals, epsilon: float, found: Reals) -> float:
     for k in range(found.size):
         found[k] = (found[k] + epsilon) / total
     return below / (above + below) if above + below > 0.0 else 0.0
+
+
+@kernel
+def advance_state(row: Reals, operator: Reals, norm: Reals, least: float, most: float) -> tuple[Reals, bool]:
+    """Return the state after one symbol, and whether it is still of use."""
+    after = np.empty(row.size)
+    score = _dot(row, norm)
+    if not score > least:
+        return after, False
+    _times(row, operator, after)
+    usable = True
+    for i in range(after.size):
+        after[i] /= score
+        if not abs(after[i]) <= most:
+            usable = False
+    return after, usable
 
 
 @kernel

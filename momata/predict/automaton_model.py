@@ -16,7 +16,7 @@ from momata.core.corpus import Corpus
 from momata.core.counting import count_prefixes
 from momata.core.tree import CountedTree
 from momata.core.wfa import WFA
-from momata.errors import AlphabetError, ModelFileError, OptionError
+from momata.errors import AlphabetError, DataError, ModelFileError, OptionError
 from momata.predict import sample
 from momata.predict.language_model import LanguageModel
 from momata.predict.ngram_model import NGramModel
@@ -165,10 +165,24 @@ class AutomatonModel(LanguageModel):
             "backing_order": None if self.backing is None else self.backing.order,
             "symbols": [str(s) for s in self.alphabet], "closed_alphabet": self.alphabet.closed, "training": self.training,
         }  # fmt: skip
+        found["negative_mass"] = self.negative_mass()
         if wfa.is_summable():
             string = wfa if wfa.statistic == "string" else _as_string(wfa)
             found["mass"] = string.total_mass()
         return found
+
+    def negative_mass(self, n: int = 200, seed: int = 0) -> float | None:
+        """Return the mean share of negative mass among the scores along ``n`` sampled sequences: 0 is best.
+
+        None where sampled sequences hardly end.
+        """
+        if self.is_pfa:
+            return 0.0
+        try:
+            drawn = self.sample(n, seed, max_length=10_000)
+        except DataError:
+            return None
+        return self.node_scores(count_prefixes(self.encode(drawn))).mean_negative()
 
     # ------------------------------------------------------------------ whole corpora, over their prefix tree
 
@@ -257,35 +271,44 @@ class AutomatonModel(LanguageModel):
 
     def next_state(self, state: tuple[Array | None, int], sigma: int) -> tuple[tuple[Array | None, int], float]:
         """Return the state after a symbol, and the symbol's probability."""
-        chance = float(self.state_distribution(state)[sigma])
         row, context = state
+        own, mixed = self._event_chances(row)
+        other = 1.0 / own.size
         if self.backing is not None:
-            context = self.backing.next_state(context, sigma)[0]
-        _, least, most = self.limits
-        score = 0.0 if row is None else float(row @ self.ready.norms[sigma])
-        if row is None or not score > least:
+            context, other = self.backing.next_state(context, sigma)
+        chance = (1.0 - mixed) * float(own[sigma]) + mixed * other
+        if row is None:
             return (None, context), chance
-        row = row @ self.ready.operators[sigma] / score
-        return (row if np.all(np.abs(row) <= most) else None, context), chance
+        ready, (_, least, most) = self.ready, self.limits
+        after, usable = automata.advance_state(row, ready.operators[sigma], ready.norms[sigma], least, most)
+        return (after if usable else None, context), chance
 
     def state_distribution(self, state: tuple[Array | None, int]) -> Array:
         """Return the probabilities of all symbols and, last, of the end."""
         row, context = state
-        own, mixed = self.own_chances(None if row is None else row[None])
-        if mixed[0] == 0.0:
-            return np.asarray(own[0])
+        own, mixed = self._event_chances(row)
+        if mixed == 0.0:
+            return own
         other = self._uniform if self.backing is None else self.backing.state_distribution(context)
-        return np.asarray((1.0 - mixed[0]) * own[0] + mixed[0] * other)
+        return (1.0 - mixed) * own + mixed * other
+
+    def _event_chances(self, row: Array | None) -> tuple[Array, float]:
+        """Return the automaton's own distribution after one state, and the share of the backing."""
+        if row is None:
+            return self._uniform, 1.0
+        own = np.empty(self.ready.scores.shape[1])
+        negative = automata.clip_scores(row, self.ready.scores, self.limits[0], own)
+        if negative < 0.0:
+            return self._uniform, 1.0
+        return own, min(1.0, self.share + self.distrust * negative)
 
     @property
     def _uniform(self) -> Array:
         n_events = len(self.alphabet) + 1
         return np.full(n_events, 1.0 / n_events)
 
-    def own_chances(self, rows: Array | None) -> tuple[Array, Array]:
-        """Return clipped and renormalised scores, a row for each state, and the share of the backing."""
-        if rows is None:
-            return self._uniform[None], np.ones(1)
+    def own_chances(self, rows: Array) -> tuple[Array, Array]:
+        """Return the automaton's own distributions after many states, and the share of the backing."""
         epsilon = self.limits[0]
         found = rows @ self.ready.scores
         above = np.maximum(found, 0.0)

@@ -177,6 +177,24 @@ def test_models_survive_files(tmp_path) -> None:
         assert (back.share, back.distrust, back.wfa.statistic) == (model.share, model.distrust, model.wfa.statistic)
 
 
+def test_negative_mass_is_that_of_the_scores_on_sampled_sequences() -> None:
+    wfa = random_hmm(3, 2, seed=1, mean_length=1).to_pfa()
+    assert AutomatonModel(wfa).negative_mass() == 0.0
+    noise = 0.06 * np.random.default_rng(1).standard_normal(wfa.operators.shape)
+    signed = wfa.replace(wfa.initial, wfa.final, wfa.operators + noise)
+    model = AutomatonModel(signed)
+    shares = []
+    for string in model.sample(200, seed=0, max_length=10_000):
+        for t in range(len(string) + 1):
+            q = signed.forward(string[:t])[-1]
+            e = np.linalg.solve(np.eye(3) - signed.total, signed.final)
+            scores = np.append(q @ signed.operators @ e, q @ signed.final) / (q @ e)
+            shares.append(-scores[scores < 0].sum() / np.abs(scores).sum())
+    assert model.negative_mass() == pytest.approx(np.mean(shares), rel=1e-6)
+    assert 0 < model.negative_mass() < 1
+    assert model.summary()["negative_mass"] == model.negative_mass()
+
+
 def test_misuse_is_named() -> None:
     wfa = random_hmm(2, 2, seed=1).to_pfa()
     with pytest.raises(OptionError, match="not of a int"):
