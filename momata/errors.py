@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["AlphabetError", "BasisError", "DataError", "FormatError", "ModelFileError", "MomataError", "OptionError"]
+import operator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = [
+    "AlphabetError",
+    "BasisError",
+    "DataError",
+    "FormatError",
+    "ModelFileError",
+    "MomataError",
+    "OptionError",
+    "generator",
+    "whole",
+]
 
 
 class MomataError(Exception):
@@ -46,3 +62,23 @@ class FormatError(MomataError, ValueError):
 
 class ModelFileError(MomataError, ValueError):
     """A model file that is corrupt, foreign, or newer than this version of momata."""
+
+
+def whole(value: Any, name: str) -> int:
+    """Return an argument that must be a whole number, or raise `OptionError`."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise OptionError(f"{name}={value!r} is not a whole number. Give one.") from None
+
+
+def generator(seed: Any) -> np.random.Generator:
+    """Return the generator that a seed stands for; a generator stands for itself."""
+    import numpy as np
+
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise OptionError(f"seed={seed!r} is no seed. Give a whole number from 0, or a NumPy generator.") from None

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from momata.core.alphabet import STOP
 from momata.core.corpus import Corpus
+from momata.errors import DataError
 from momata.learn.ngram import learn_ngram
 from momata.learn.result import FitResult
 from momata.predict.language_model import LanguageModel
@@ -39,7 +40,12 @@ class _SequenceLearner(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> list[Hashable]:
         """Return the likeliest next symbol, or `STOP`, after each sequence."""
-        return [self.classes_[i] for i in self.predict_proba(X).argmax(axis=1)]
+        check_is_fitted(self, "language_model_")
+        corpus = self.language_model_.encode(X)
+        at_once = max(1, 2**22 // len(self.classes_))
+        parts = [corpus[i : i + at_once] for i in range(0, len(corpus), at_once)]
+        best = [i for part in parts for i in self.language_model_.next_symbols(part).argmax(axis=1)]
+        return [self.classes_[i] for i in best]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of all next symbols after each sequence; columns as in ``classes_``."""
@@ -50,6 +56,8 @@ class _SequenceLearner(BaseEstimator):  # type: ignore[misc]
         """Return the mean log probability of an event (symbols and ends): higher is better, 0 is perfect."""
         check_is_fitted(self, "language_model_")
         corpus = self.language_model_.encode(X)
+        if not len(corpus):
+            raise DataError("no sequences to score. Give at least one.")
         weights = np.ones(len(corpus)) if corpus.weights is None else corpus.weights
         return float(weights @ self.language_model_.log_prob(corpus) / (weights @ (corpus.lengths + 1)))
 
@@ -89,6 +97,8 @@ class NGramLearner(_SequenceLearner):
 
     def fit(self, X: Any, y: Any = None) -> NGramLearner:
         """Learn from a collection of sequences."""
-        result = learn_ngram(X, **self.get_params())
+        result = learn_ngram(
+            X, self.order, self.smoothing, max_order=self.max_order, fraction=self.fraction, seed=self.seed
+        )
         self.order_ = result.model.training["order"]
         return self._keep(result)  # type: ignore[no-any-return]

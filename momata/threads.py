@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from momata.errors import OptionError
@@ -14,13 +15,14 @@ from momata.errors import OptionError
 __all__ = ["announce_threads", "limit_threads", "map_threads", "n_threads"]
 
 _Result = TypeVar("_Result")
-_limit: int | None = None
+_limit: ContextVar[int | None] = ContextVar("momata_threads", default=None)
 
 
 def n_threads() -> int:
     """Return how many threads may run at once: set by `limit_threads`, else ``MOMATA_THREADS``, else the cores."""
-    if _limit is not None:
-        return _limit
+    limit = _limit.get()
+    if limit is not None:
+        return limit
     text = os.environ.get("MOMATA_THREADS", "")
     return _checked(text, "MOMATA_THREADS") if text else available_cores()
 
@@ -52,20 +54,19 @@ def announce_threads(threads: int | None = None) -> None:
 @contextlib.contextmanager
 def limit_threads(threads: int | None = None) -> Iterator[int]:
     """Bound all pools of threads inside the block, BLAS included; None keeps what `n_threads` says."""
-    global _limit
-    before = _limit
-    _limit = n_threads() if threads is None else _checked(threads, "threads")
+    limit = n_threads() if threads is None else _checked(threads, "threads")
+    token = _limit.set(limit)
     from threadpoolctl import threadpool_limits
 
     numba = sys.modules.get("numba")
     numba_before = numba.get_num_threads() if numba else 0
     try:
         if numba:
-            numba.set_num_threads(min(_limit, numba.config.NUMBA_NUM_THREADS))
-        with threadpool_limits(limits=_limit):
-            yield _limit
+            numba.set_num_threads(min(limit, numba.config.NUMBA_NUM_THREADS))
+        with threadpool_limits(limits=limit):
+            yield limit
     finally:
-        _limit = before
+        _limit.reset(token)
         if numba:
             numba.set_num_threads(numba_before)
 

@@ -113,3 +113,17 @@ def test_learners_can_be_pickled():
     learner = NGramLearner(order=2).fit(RAGGED)
     again = pickle.loads(pickle.dumps(learner))
     assert np.array_equal(again.predict_proba(RAGGED), learner.predict_proba(RAGGED))
+
+
+def test_cross_validation_keeps_the_weights():
+    rows = [["a"] * (i % 4) + ["b"] * (i % 3) for i in range(40)]
+    weights = np.arange(40) % 7 + 1
+    repeated = [row for row, w in zip(rows, weights, strict=True) for _ in range(w)]
+    folds = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
+    owner = np.repeat(np.arange(40), weights)
+    same = [(np.flatnonzero(np.isin(owner, a)), np.flatnonzero(np.isin(owner, b))) for a, b in folds]
+    weighted = Corpus.from_sequences(rows, weights=weights)
+    one = cross_val_score(NGramLearner(order=2), weighted, cv=folds)
+    two = cross_val_score(NGramLearner(order=2), repeated, cv=same)
+    np.testing.assert_allclose(one, two, rtol=1e-12)
+    assert not np.allclose(one, cross_val_score(NGramLearner(order=2), rows, cv=folds))

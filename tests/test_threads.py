@@ -166,3 +166,22 @@ def test_cores_are_those_of_the_process(monkeypatch):
     monkeypatch.delattr(threads.os, "sched_getaffinity")
     monkeypatch.setattr(threads.os, "cpu_count", lambda: None)
     assert available_cores() == 1
+
+
+def test_limits_of_one_thread_are_not_those_of_another():
+    before = n_threads()
+    inside, go_on = threading.Event(), threading.Event()
+
+    def first():
+        with limit_threads(1):
+            inside.set()
+            go_on.wait(30)
+
+    other = threading.Thread(target=first)
+    other.start()
+    inside.wait(30)
+    with limit_threads(3):
+        go_on.set()
+        other.join(30)
+        assert n_threads() == 3
+    assert n_threads() == before

@@ -10,6 +10,7 @@ from momata.cli.options import (
     ExamplesLast,
     common,
     data_options,
+    load_model,
     not_twice,
     order_option,
     print_json,
@@ -31,10 +32,8 @@ _BATCH = 1000  # prefixes whose distributions are in memory at once
 
 
 def _load(model: str, data: str, **others: str | None) -> Any:
-    from momata.io import load
-
     not_twice(MODEL=model, DATA=data, **others)
-    return load(model)
+    return load_model(model)
 
 
 @click.command(cls=ExamplesLast)
@@ -210,9 +209,9 @@ def sample(model: str, n: int, seed: int, max_length: int, format: str | None, p
       momata sample model.npz -n 20
       momata sample model.npz -n 1000 --seed 7 --prefix "a b" > more.txt
     """  # noqa: D301
-    from momata.io import load, write_corpus
+    from momata.io import write_corpus
 
-    loaded = load(model)
+    loaded = load_model(model)
     given = list(prefix) if loaded.training.get("chars") else prefix.split()
     drawn = loaded.sample(n, seed, max_length, given)
     write_corpus(drawn, "-", format or ("chars" if loaded.training.get("chars") else "text"))

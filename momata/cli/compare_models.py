@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from momata.cli.options import ExamplesLast, common, print_json, print_table
+from momata.cli.options import ExamplesLast, common, load_model, print_json, print_table
 
 __all__ = ["compare_models"]
 
@@ -30,10 +30,9 @@ def compare_models(model: str, other: str, samples: int, seed: int, as_json: boo
     """  # noqa: D301
     if model == other == "-":
         raise click.UsageError("both models cannot be standard input. Give a file name for one of them.")
-    from momata.io import load
     from momata.predict import divergence
 
-    found = divergence.compare_models(load(model), load(other), samples, seed)
+    found = divergence.compare_models(load_model(model), load_model(other), samples, seed)
     if as_json:
         print_json(found)
         return

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from momata.cli.options import ExamplesLast, common, print_json, print_table
+from momata.cli.options import ExamplesLast, common, load_model, print_json, print_table
 
 __all__ = ["info"]
 
@@ -23,9 +23,7 @@ def info(model: str, as_json: bool) -> None:
       momata info model.npz
       momata info model.npz --json
     """  # noqa: D301
-    from momata.io import load
-
-    loaded = load(model)
+    loaded = load_model(model)
     found = loaded.summary()
     if as_json:
         print_json(found)

@@ -17,6 +17,7 @@ from momata.cli.options import (
     print_json,
     print_table,
     read,
+    save_model,
     show_progress,
     with_order,
 )
@@ -98,7 +99,6 @@ def learn(
     corpus = read(train, how)
     held_out = None if valid is None else read(valid, how)
     seconds["read"] = time.perf_counter() - began
-    from momata.io import save
     from momata.learn.ngram import learn_ngram
 
     with show_progress("choosing the order") as show:
@@ -108,7 +108,7 @@ def learn(
         )  # fmt: skip
     result.model.training["chars"] = bool(how["chars"] or how["format"] == "chars")
     began = time.perf_counter()
-    save(result.model, out, force)
+    save_model(result.model, out, force)
     seconds |= result.seconds | {"write": time.perf_counter() - began}
     _report(result, corpus, out, seconds, as_json or out == "-")
 

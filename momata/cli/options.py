@@ -17,10 +17,12 @@ __all__ = [
     "ExamplesLast",
     "common",
     "data_options",
+    "load_model",
     "not_twice",
     "print_json",
     "print_table",
     "read",
+    "save_model",
     "show_progress",
     "unknown_option",
 ]
@@ -144,6 +146,31 @@ def read(path: str, how: dict[str, Any], model: Any = None) -> Any:
     if model is not None and model.training.get("chars") and not how["format"] and not how["group"]:
         how = how | {"chars": True}
     return read_corpus(path, **how)
+
+
+def load_model(path: str) -> Any:
+    """Read a model: in the format that the name ends in, as a model file where it ends in none."""
+    from momata.io import automata
+
+    return automata.read_model(path, _format_of_model(path))
+
+
+def save_model(model: Any, path: str, force: bool) -> None:
+    """Write a model: in the format that the name ends in, as a model file where it ends in none; say what is lost."""
+    from momata.io import automata
+
+    for note in automata.write_model(model, path, force, _format_of_model(path)):
+        click.echo(f"momata: {path}: {note}.", err=True)
+
+
+def _format_of_model(path: str) -> str:
+    from momata.errors import OptionError
+    from momata.io import automata
+
+    try:
+        return automata.format_of(path)
+    except OptionError:
+        return "npz"
 
 
 def print_json(value: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from momata.cli.options import ExamplesLast, common
+from momata.cli.options import ExamplesLast, common, save_model
 
 __all__ = ["source"]
 
@@ -42,7 +42,6 @@ def source(
       momata sample truth.npz -n 5000 --seed 2 > train.txt
     """  # noqa: D301
     from momata.core import probabilistic
-    from momata.io import save
     from momata.io.streams import check_writable
     from momata.predict.automaton_model import AutomatonModel
 
@@ -51,7 +50,7 @@ def source(
     target = draw(states, symbols, seed, sparsity, mean_length)
     pfa = target.to_pfa() if isinstance(target, probabilistic.HMM) else target
     training = {"method": "source", "kind": kind, "seed": seed, "sparsity": sparsity, "mean_length": mean_length}
-    save(AutomatonModel(pfa, training=training), out, force)
+    save_model(AutomatonModel(pfa, training=training), out, force)
     if out != "-":
         click.echo(
             f"{out}: {kind} with {states} states over {symbols} symbols; expected length {pfa.expected_length():.4g}"

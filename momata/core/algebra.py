@@ -186,7 +186,7 @@ def _map_radius(A: Array, B: Array) -> float:
         found = eigs(operator, k=1, which="LM", v0=start, return_eigenvectors=False, tol=1e-9)
         return float(np.abs(found[0]))
     except ArpackNoConvergence as error:
-        return float(np.abs(error.eigenvalues).max(initial=np.nan))
+        return float(np.abs(error.eigenvalues).max()) if len(error.eigenvalues) else float("nan")
 
 
 def _fixed_point(A: Array, B: Array, C: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol, overload
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from momata.core.alphabet import START, Alphabet, UnknownPolicy, sort_symbols
-from momata.errors import AlphabetError, DataError, OptionError
+from momata.errors import AlphabetError, DataError, OptionError, generator
 
 __all__ = ["Corpus", "Source", "as_corpus"]
 
@@ -26,7 +26,7 @@ class Source(Protocol):
         """Describe a place for a message, for instance ``line 14, column 3 of dev.txt``."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
     """Sequences over one alphabet, stored flat; all parts are views where they can be.
 
@@ -101,6 +101,11 @@ class Corpus:
         unknown : {"error", "skip", "share", "map=SYMBOL"}, optional
             What a symbol outside a given ``alphabet`` becomes.
         """
+        if isinstance(sequences, Mapping | Set) or hasattr(sequences, "columns"):
+            raise OptionError(
+                f"a {type(sequences).__name__} is no ordered collection of sequences. Give a list of them, or of its values. "
+                "Tables of events are read by read_events."
+            )
         if isinstance(sequences, str | bytes):
             raise OptionError(
                 f"a corpus is a collection of sequences, and {sequences[:20]!r} is a single one. "
@@ -167,6 +172,15 @@ class Corpus:
         """Number of sequences, multiplicities counted."""
         return float(len(self) if self.weights is None else self.weights.sum())
 
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of sequences, as of an array, so that scikit-learn's cross-validation keeps weights."""
+        return (len(self),)
+
+    def __repr__(self) -> str:
+        weighted = "" if self.weights is None else ", weighted"
+        return f"Corpus({len(self)} sequences, {self.n_tokens} symbols over an alphabet of {self.n_symbols}{weighted})"
+
     def __iter__(self) -> Iterator[tuple[Hashable, ...]]:
         return (self[i] for i in range(len(self)))
 
@@ -174,7 +188,7 @@ class Corpus:
     def __getitem__(self, key: int) -> tuple[Hashable, ...]: ...
     @overload
     def __getitem__(self, key: slice | NDArray[Any]) -> Corpus: ...
-    def __getitem__(self, key: int | slice | NDArray[Any]) -> Any:
+    def __getitem__(self, key: Any) -> Any:
         """Return one sequence as a tuple of symbols, or several as a corpus (a slice of step 1 is a view)."""
         if isinstance(key, slice):
             start, stop, step = key.indices(len(self))
@@ -184,11 +198,23 @@ class Corpus:
             low, high = self.offsets[start], self.offsets[stop]
             weights = None if self.weights is None else self.weights[start:stop]
             return Corpus(self.tokens[low:high], self.offsets[start : stop + 1] - low, self.alphabet, weights)
-        if isinstance(key, np.ndarray):
-            return self.select(np.flatnonzero(key) if key.dtype == bool else key)
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:  # how scikit-learn takes rows of an array
+            key = key[0]
+        if isinstance(key, np.ndarray | list):
+            return self.select(self._rows(np.asarray(key)))
         i = range(len(self))[key]
         symbols = self.alphabet.symbols
         return tuple(symbols[t] for t in self.tokens[self.offsets[i] : self.offsets[i + 1]])
+
+    def _rows(self, key: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the numbers of sequences that an array of numbers or of truth values means."""
+        if key.dtype == bool and key.shape == (len(self),):
+            return np.flatnonzero(key)
+        if key.ndim != 1 or (key.size and key.dtype.kind not in "iu"):
+            raise IndexError(
+                f"{len(self)} sequences cannot be chosen by an array of shape {key.shape} and type {key.dtype}."
+            )
+        return key.astype(np.int64)
 
     def select(self, sequences: ArrayLike) -> Corpus:
         """Return the sequences with these numbers, in this order."""
@@ -215,7 +241,7 @@ class Corpus:
             )
         n_small = min(max(1, round(fraction * len(self))), len(self) - 1)
         held_out = np.zeros(len(self), dtype=bool)
-        held_out[np.random.default_rng(seed).choice(len(self), n_small, replace=False)] = True
+        held_out[generator(seed).choice(len(self), n_small, replace=False)] = True
         return self[~held_out], self[held_out]
 
     def deduplicate(self) -> Corpus:
@@ -342,11 +368,22 @@ def _from_matrix(rows: NDArray[Any]) -> Corpus:
     return Corpus(codes.reshape(-1).astype(np.int32), offsets, Alphabet(values.tolist()))
 
 
+def _iterated(sequences: Any) -> Iterator[Any]:
+    try:
+        return iter(sequences)
+    except TypeError:
+        raise OptionError(
+            f"{sequences!r:.60} is no collection of sequences. Give a list of lists, tuples or strings."
+        ) from None
+
+
 def _from_iterables(sequences: Iterable[Any]) -> Corpus:
     numbers: dict[Any, int] = {}
     codes, offsets = array("i"), array("q", [0])
-    for i, sequence in enumerate(sequences):
+    for i, sequence in enumerate(_iterated(sequences)):
         try:
+            if isinstance(sequence, Mapping | Set):
+                raise TypeError(f"a {type(sequence).__name__} has no order")
             codes.extend([numbers.setdefault(symbol, len(numbers)) for symbol in sequence])
         except TypeError as error:
             raise OptionError(

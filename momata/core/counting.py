@@ -3,7 +3,7 @@
 The substring tree is built in the cheapest of three ways, which give the same tree: by a table with a cell for every
 possible string, by sorting windows packed in one machine word each, or by sorting references to windows. The prefix tree
 is always built in the last way, its windows being whole sequences. Threads share the work; the result does not depend on
-their number.
+their number (with real weights, but for rounding).
 """
 
 from __future__ import annotations

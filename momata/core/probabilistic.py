@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from momata.core.alphabet import Alphabet
 from momata.core.wfa import WFA
-from momata.errors import OptionError
+from momata.errors import OptionError, generator
 
 __all__ = ["HMM", "PFA", "normalise", "random_hmm", "random_pdfa", "random_pfa"]
 
 Array = NDArray[np.float64]
 
 _SUMS = 1e-9  # how far sums may be from 1
+_ROUNDING = 1e-13  # and how far they are after they were made 1
 
 
 class PFA(WFA):
@@ -36,6 +37,8 @@ class PFA(WFA):
                 f"states sum to between {rows.min(initial=1.0):.9g} and {rows.max(initial=1.0):.9g} (wanted: 1), "
                 f"statistic {self.statistic}. Normalise the automaton first."
             )
+        if self.is_nonnegative() and self.is_probabilistic(_ROUNDING):
+            return  # so that a PFA made of a PFA is the same to the bit
         operators, final = np.maximum(self.operators, 0.0), np.maximum(self.final, 0.0)
         initial = np.maximum(self.initial, 0.0)
         rows = operators.sum(axis=(0, 2)) + final
@@ -247,12 +250,12 @@ def random_pdfa(n_states: int, n_symbols: int, seed: int = 0, sparsity: float = 
 def _checked_target(
     n_states: int, n_symbols: int, sparsity: float, mean_length: float, seed: Any
 ) -> np.random.Generator:
-    if n_states < 1 or n_symbols < 1 or not 0 <= sparsity < 1 or not mean_length > 0:
+    if n_states < 1 or n_symbols < 1 or not 0 <= sparsity < 1 or not 0.01 <= mean_length <= 1e6:
         raise OptionError(
             f"n_states={n_states}, n_symbols={n_symbols}, sparsity={sparsity}, mean_length={mean_length}: "
-            "a target needs at least one state and symbol, a sparsity from 0 to below 1, and a mean length above 0."
+            "a target needs at least one state and symbol, a sparsity in [0, 1), and a mean length from 0.01 to a million."
         )
-    return np.random.default_rng(seed)
+    return generator(seed)
 
 
 def _stopping(n_states: int, mean_length: float, rng: np.random.Generator) -> Array:

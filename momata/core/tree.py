@@ -25,7 +25,7 @@ __all__ = ["CountedTree"]
 Kind = Literal["prefix", "substring"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CountedTree:
     """A tree of strings with counts, as flat arrays; nodes are numbered level by level, in order of their strings.
 
@@ -63,6 +63,9 @@ class CountedTree:
     end: NDArray[Any]
     level_offsets: NDArray[np.int64]
     sequence_node: NDArray[np.int32] | None = None
+
+    def __repr__(self) -> str:
+        return f"CountedTree({self.kind} tree, {self.n_nodes} strings up to length {self.depth})"
 
     @classmethod
     def from_arrays(

@@ -28,7 +28,7 @@ _STARTS_ANYWHERE = ("suffix", "substring")  # statistics whose initial vector is
 _ENDS_ANYWHERE = ("prefix", "substring")  # and those whose final vector is summed over all strings behind
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WFA:
     r"""A weighted automaton: a function of strings given by vectors and matrices.
 
@@ -80,6 +80,10 @@ class WFA:
                 )
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+
+    def __repr__(self) -> str:
+        name, states = type(self).__name__, f"{self.n_states} state{'s' if self.n_states != 1 else ''}"
+        return f"{name}({states} over {self.n_symbols} symbols, {self.statistic} statistic)"
 
     # ------------------------------------------------------------------ looking
 
@@ -183,8 +187,11 @@ class WFA:
             raise OptionError(
                 f"Q has shape {matrix.shape}; with {self.n_states} states it must be square of that size."
             )
-        solved = np.linalg.solve(matrix[None], self.operators @ matrix)
-        return self.replace(self.initial @ matrix, np.linalg.solve(matrix, self.final), solved)
+        try:
+            solved = np.linalg.solve(matrix[None], self.operators @ matrix)
+            return self.replace(self.initial @ matrix, np.linalg.solve(matrix, self.final), solved)
+        except np.linalg.LinAlgError:
+            raise OptionError("Q is singular, so it is no change of basis. Give an invertible matrix.") from None
 
     def scale(self, factor: float) -> WFA:
         """Return the automaton of ``factor`` times the function."""
@@ -192,6 +199,8 @@ class WFA:
 
     def __add__(self, other: WFA) -> WFA:
         """Return the automaton of the sum of two functions: their states side by side."""
+        if not isinstance(other, WFA):
+            return NotImplemented
         self._check_partner(other)
         n, m = self.n_states, other.n_states
         operators = np.zeros((self.n_symbols, n + m, n + m))
@@ -202,10 +211,14 @@ class WFA:
         return self.scale(-1.0)
 
     def __sub__(self, other: WFA) -> WFA:
+        if not isinstance(other, WFA):
+            return NotImplemented
         return self + (-other)
 
     def __mul__(self, other: WFA) -> WFA:
         """Return the automaton of the product, string by string (Hadamard): its states are pairs."""
+        if not isinstance(other, WFA):
+            return NotImplemented
         self._check_partner(other)
         n = self.n_states * other.n_states
         operators = np.einsum("sij,skl->sikjl", self.operators, other.operators).reshape(self.n_symbols, n, n)

@@ -45,7 +45,8 @@ def parts_of_model(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]
     """Return a model's arrays and its description, which strict JSON can hold but for what a user put in ``training``."""
     if type(model).__name__ not in {name for _, name in _KINDS.values()}:
         raise OptionError(
-            f"a {type(model).__name__} cannot be saved as a model. Save the language model that a learner returns."
+            f"a {type(model).__name__} cannot be saved as a model. "
+            "Save a language model: what a learner returns as .model, or LanguageModel(automaton)."
         )
     arrays, values = model.to_parts()
     description = {

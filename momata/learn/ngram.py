@@ -13,7 +13,7 @@ from momata.core.corpus import Corpus, as_corpus
 from momata.core.counting import count_substrings
 from momata.core.tree import CountedTree
 from momata.core.wfa import WFA
-from momata.errors import AlphabetError, DataError, OptionError
+from momata.errors import AlphabetError, DataError, OptionError, whole
 from momata.learn.result import FitResult, Status
 from momata.predict.ngram_model import MAX_ORDER, NGramModel, Smoothing
 
@@ -50,6 +50,8 @@ def learn_ngram(
         nothing to hold out, and gets order 3.
     max_order : int
         The highest order tried.
+    fraction, seed : float, int
+        How much is held out, and the seed by which it is drawn.
     callback : function, optional
         Called with each entry of the curve.
 
@@ -69,7 +71,9 @@ def learn_ngram(
         raise DataError("a corpus without sequences cannot be learned from. Give at least one, which may be empty.")
     if corpus.weights is not None and np.any(corpus.weights != np.rint(corpus.weights)):
         raise DataError("n-gram counts need whole numbers, and some weights are not. Give multiplicities.")
-    if not all(1 <= n <= MAX_ORDER for n in (max_order, order or 1)) or order == 0:
+    max_order = whole(max_order, "max_order")
+    order = None if order is None else whole(order, "order")
+    if not all(1 <= n <= MAX_ORDER for n in (max_order, 1 if order is None else order)):
         raise OptionError(f"order={order}, max_order={max_order}: an order is a whole number from 1 to {MAX_ORDER}.")
     if smoothing != "none" and not corpus.alphabet.closed:
         corpus = corpus.recode(corpus.alphabet.with_unknown())
@@ -124,6 +128,8 @@ def _choose_order(
         return min(FALLBACK_ORDER, max_order), []
     train, held_out = corpus.split(fraction, seed) if valid is None else (corpus, _held_out(valid, corpus.alphabet))
     weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
+    if not len(held_out):
+        raise DataError("held-out data without sequences cannot choose an order. Give some, or name the order.")
     n_events = float(weights @ (held_out.lengths + 1))
     curve: list[dict[str, Any]] = []
     best, best_order = -np.inf, 1
@@ -144,4 +150,9 @@ def _choose_order(
             best, best_order = score, order
         elif order >= best_order + PATIENCE:
             break
+    if best == -np.inf:
+        raise DataError(
+            f"held-out data have probability 0 under every order from 1 to {curve[-1]['order']}, so none can be chosen. "
+            "Smooth (kn, mkn), or name the order."
+        )
     return best_order, curve

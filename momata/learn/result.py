@@ -33,7 +33,7 @@ class Status(enum.Enum):
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FitResult:
     """What a learner found.
 
@@ -64,3 +64,8 @@ class FitResult:
     curve: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     singular_values: NDArray[np.float64] | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"FitResult({self.method}, {self.n_states} states, {self.statistic} statistic, status {self.status.name})"
+        )

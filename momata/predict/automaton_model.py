@@ -14,6 +14,7 @@ from momata._kernels import automata
 from momata.core.alphabet import UNKNOWN, Alphabet
 from momata.core.corpus import Corpus
 from momata.core.counting import count_prefixes
+from momata.core.probabilistic import PFA
 from momata.core.tree import CountedTree
 from momata.core.wfa import WFA
 from momata.errors import AlphabetError, DataError, ModelFileError, OptionError
@@ -112,10 +113,14 @@ class AutomatonModel(LanguageModel):
         training: dict[str, Any] | None = None,
     ) -> None:
         if not isinstance(wfa, WFA):
-            raise OptionError(f"a language model is made of a weighted automaton, not of a {type(wfa).__name__}.")
-        self.wfa, self.backing = wfa, backing
-        self.alphabet = wfa.alphabet if backing is None else _common_alphabet(wfa.alphabet, backing.alphabet)
+            raise OptionError(
+                f"a language model is made of a weighted automaton, not of a {type(wfa).__name__}. "
+                "Of an HMM take to_pfa(); what a learner returns has its language model already, as .model."
+            )
         self.is_pfa = wfa.is_probabilistic()
+        self.wfa = PFA.of(wfa) if self.is_pfa else wfa
+        self.backing = backing
+        self.alphabet = wfa.alphabet if backing is None else _common_alphabet(wfa.alphabet, backing.alphabet)
         self.share = (DEFAULT_SHARE if backing is not None else 0.0) if share is None else share
         self.distrust = distrust
         if not (0 <= self.share <= 1 and 0 <= self.distrust < np.inf):
@@ -135,10 +140,12 @@ class AutomatonModel(LanguageModel):
             final, ends, initial = wfa.final, np.ones(n), wfa.initial
         else:
             final, ends, initial = _ends(wfa)
-        mass = initial @ ends
+        with np.errstate(over="ignore", invalid="ignore"):
+            mass = initial @ ends
         usable = np.isfinite(mass) and abs(mass) > 1e-12 and np.abs(initial / mass).max(initial=0.0) <= MOST
         initial = initial / mass if usable else np.zeros(n)
         operators = np.concatenate([wfa.operators, wfa.total[None]]) if has_unknown else wfa.operators
+        ends = np.nan_to_num(ends, nan=0.0, posinf=0.0, neginf=0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             norms = np.nan_to_num(operators @ ends, nan=0.0, posinf=0.0, neginf=0.0)
         scores = np.concatenate([norms, final[None]])
@@ -150,6 +157,11 @@ class AutomatonModel(LanguageModel):
     def limits(self) -> tuple[float, float, float]:
         """What every score gets; what a state must not be divided by; what no entry of it may pass."""
         return (0.0, 0.0, np.inf) if self.is_pfa else (EPSILON, LEAST, MOST)
+
+    @property
+    def hidden_symbol(self) -> int:
+        """Number of the symbol for unknown ones, if it is the backing's alone, or -1."""
+        return self.wfa.n_symbols if len(self.alphabet) > self.wfa.n_symbols else -1
 
     @property
     def n_states(self) -> int:
@@ -198,7 +210,7 @@ class AutomatonModel(LanguageModel):
                 *where, ready.norms, ready.scores, *self.limits, chance, stop, negative, lost, *_NO_TABLE
             )
         if self.backing is None:
-            uniform = np.full(n, 0.0 if self.is_pfa else 1.0 / (len(self.alphabet) + 1))
+            uniform = np.full(n, 1.0 / (len(self.alphabet) + 1))
             return NodeScores(tree, chance, stop, negative, lost, uniform, uniform)
         return NodeScores(tree, chance, stop, negative, lost, *self.backing.walk_tree(tree)[1:])
 
@@ -321,13 +333,13 @@ class AutomatonModel(LanguageModel):
         return own, np.where(fine, np.minimum(1.0, self.share + self.distrust * negative), 1.0)
 
     def sample_tokens(
-        self, state: tuple[Array | None, int], n: int, rng: np.random.Generator, max_length: int
+        self, state: tuple[Array | None, int], n: int, rng: np.random.Generator, max_length: int, hidden: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
         """Draw sequences: from hidden states where the automaton is a PFA and stands alone, else from the conditionals."""
         row, context = state
         if row is not None and self.is_pfa and (self.backing is None or self.share == 0.0):
             return sample.sample_hidden(self.wfa, row, n, rng, max_length)
-        return sample.sample_together(self, row, context, n, rng, max_length)
+        return sample.sample_together(self, row, context, n, rng, max_length, hidden)
 
     # ------------------------------------------------------------------ in and out of files
 
@@ -386,6 +398,11 @@ def _ends(wfa: WFA) -> tuple[Array, Array, Array]:
     Next-symbol scores sum to 1 as soon as :math:`A e + \alpha_\infty = e`, which has a solution whenever 1 is no eigenvalue.
     """
     gap: Array = np.eye(wfa.n_states) - wfa.total
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _solved_ends(wfa, gap)
+
+
+def _solved_ends(wfa: WFA, gap: Array) -> tuple[Array, Array, Array]:
     initial = wfa.initial @ gap if wfa.statistic in ("suffix", "substring") else wfa.initial
     if wfa.statistic in ("prefix", "substring"):
         return gap @ wfa.final, wfa.final, initial

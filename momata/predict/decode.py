@@ -37,8 +37,8 @@ def _as_pfa(model: Any) -> PFA:
     return PFA.of(found)
 
 
-def _tokens(pfa: PFA, sequence: Iterable[Hashable], missing: Hashable = None) -> NDArray[np.int32]:
-    return np.array([-1 if s == missing and missing is not None else pfa.alphabet.index(s) for s in sequence], np.int32)
+def _tokens(pfa: PFA, sequence: Iterable[Hashable], *missing: Hashable) -> NDArray[np.int32]:
+    return np.array([-1 if s in missing else pfa.alphabet.index(s) for s in sequence], np.int32)
 
 
 def viterbi(model: PFA | HMM | AutomatonModel, sequence: Iterable[Hashable]) -> tuple[NDArray[np.int32], float]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momata.core.algebra import distance
-from momata.core.alphabet import Alphabet
+from momata.core.alphabet import UNKNOWN, Alphabet
+from momata.core.corpus import Corpus
 from momata.core.wfa import WFA, convert
 from momata.errors import MomataError, OptionError
 from momata.predict.automaton_model import AutomatonModel
@@ -38,7 +39,7 @@ class Estimate:
 
 def entropy(model: LanguageModel, n: int = 10_000, seed: int = 0) -> Estimate:
     """Return the entropy of a string in nats, from ``n`` sampled ones."""
-    return Estimate.of(-model.log_prob(model.sample(_checked(n), seed)))
+    return Estimate.of(-model.log_prob(model.sample(_checked(n), seed, with_unknown=True)))
 
 
 def kl_divergence(p: LanguageModel, q: LanguageModel, n: int = 10_000, seed: int = 0) -> Estimate:
@@ -53,9 +54,20 @@ def total_variation(p: LanguageModel, q: LanguageModel, n: int = 10_000, seed: i
 
 
 def _log_ratios(p: LanguageModel, q: LanguageModel, n: int, seed: int) -> NDArray[np.float64]:
-    drawn = p.sample(_checked(n), seed)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(p.log_prob(drawn) - q.log_prob(drawn))
+    drawn = p.sample(_checked(n), seed, with_unknown=True)
+    return p.log_prob(drawn) - _log_prob_or_never(q, drawn)
+
+
+def _log_prob_or_never(model: LanguageModel, drawn: Corpus) -> NDArray[np.float64]:
+    """Return log probabilities; a sequence with a symbol that the model cannot have, and keeps no share for, has none."""
+    if model.alphabet.find(UNKNOWN) is not None:
+        return model.log_prob(drawn, "share")
+    missing = np.array([model.alphabet.find(symbol) is None for symbol in drawn.alphabet], dtype=bool)
+    n_missing = np.concatenate([[0], np.cumsum(missing[drawn.tokens])])
+    possible = n_missing[drawn.offsets[1:]] == n_missing[drawn.offsets[:-1]]
+    found = np.full(len(drawn), -np.inf)
+    found[possible] = model.log_prob(drawn[possible])
+    return found
 
 
 def _checked(n: int) -> int:

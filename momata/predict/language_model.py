@@ -10,11 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from momata.core.alphabet import STOP, UNKNOWN, Alphabet, UnknownPolicy
+from momata.core.alphabet import START, STOP, UNKNOWN, Alphabet, UnknownPolicy
 from momata.core.corpus import Corpus, as_corpus
-from momata.errors import DataError, OptionError
+from momata.errors import AlphabetError, DataError, OptionError, generator, whole
 
 __all__ = ["Distribution", "LanguageModel", "Stream"]
+
+_AT_ONCE = 2**16  # sequences drawn by one call of compiled code
 
 Unknown = str | UnknownPolicy | None
 
@@ -109,9 +111,9 @@ class LanguageModel(abc.ABC):
 
     @abc.abstractmethod
     def sample_tokens(
-        self, state: Any, n: int, rng: np.random.Generator, max_length: int
+        self, state: Any, n: int, rng: np.random.Generator, max_length: int, hidden: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
-        """Draw what follows a state; return tokens, offsets, and how many sequences were cut at ``max_length``."""
+        """Draw what follows a state, but never the symbol ``hidden``; return tokens, offsets, and how many were cut."""
 
     @abc.abstractmethod
     def start_state(self) -> Any:
@@ -137,6 +139,9 @@ class LanguageModel(abc.ABC):
 
     # ------------------------------------------------------------------ what everybody calls
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.n_states} states over {len(self.alphabet)} symbols)"
+
     def encode(self, sequences: Any, unknown: Unknown = None) -> Corpus:
         """Return sequences over the model's alphabet; ``unknown`` says what a symbol outside it becomes."""
         return as_corpus(sequences, self.alphabet, unknown)
@@ -157,6 +162,8 @@ class LanguageModel(abc.ABC):
     def event_log_probs(self, sequences: Any, unknown: Unknown = None) -> list[NDArray[np.float64]]:
         """Return for each sequence the log probability of each of its symbols and, last, of its end."""
         corpus = self.encode(sequences, unknown)
+        if not len(corpus):
+            return []
         values, _ = self.score_tokens(corpus.tokens, corpus.offsets, by_event=True)
         return np.split(values, (corpus.offsets + np.arange(len(corpus) + 1))[1:-1])
 
@@ -185,8 +192,9 @@ class LanguageModel(abc.ABC):
         seed: int | np.random.Generator = 0,
         max_length: int = 1_000_000,
         prefix: Iterable[Hashable] = (),
+        with_unknown: bool = False,
     ) -> Corpus:
-        """Draw sequences; the same seed gives the same ones. The symbol for unknown symbols is never drawn.
+        """Draw sequences; the same seed gives the same ones.
 
         Parameters
         ----------
@@ -196,14 +204,18 @@ class LanguageModel(abc.ABC):
             A sequence that has not ended after so many drawn symbols is an error.
         prefix : iterable of symbols
             All sequences begin with it; what follows is drawn given it.
+        with_unknown : bool
+            Draw the symbol for unknown symbols too, with its share. By default an event that would be one is drawn again.
         """
+        n, max_length = whole(n, "n"), whole(max_length, "max_length")
         if n < 0 or max_length < 0:
             raise OptionError(f"n={n} sequences of up to {max_length} symbols cannot be drawn. Give numbers from 0.")
         given = self.encode([list(prefix)]).tokens
         if given.size and self.stream(prefix).log_prob == -np.inf:
             raise DataError("the prefix has probability 0, so nothing can follow it. Give one that the model allows.")
         state = self.states_after(given, np.array([0, given.size]))[0]
-        tokens, offsets, n_cut = self.sample_tokens(state, n, np.random.default_rng(seed), max_length)
+        hidden = -1 if with_unknown else self.hidden_symbol
+        tokens, offsets, n_cut = self._drawn(state, n, generator(seed), max_length, hidden)
         if n_cut:
             raise DataError(
                 f"{n_cut} of {n} sampled sequences did not end within max_length={max_length} symbols. "
@@ -213,15 +225,26 @@ class LanguageModel(abc.ABC):
             tokens = np.insert(tokens, np.repeat(offsets[:-1], given.size), np.tile(given, n))
             offsets = offsets + given.size * np.arange(n + 1)
         drawn = Corpus(tokens, offsets, self.alphabet)
-        if self.hidden_symbol < 0 or self.hidden_symbol in given:
+        if hidden < 0 or hidden in given:
             return drawn
         return drawn.recode(Alphabet((s for s in self.alphabet if s != UNKNOWN), closed=self.alphabet.closed))
 
+    def _drawn(
+        self, state: Any, n: int, rng: np.random.Generator, max_length: int, hidden: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+        """Draw some sequences at a time, so that an interruption need not wait for all."""
+        tokens, offsets, n_cut = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], 0
+        for low in range(0, n, _AT_ONCE):
+            more, bounds, cut = self.sample_tokens(state, min(_AT_ONCE, n - low), rng, max_length, hidden)
+            tokens.append(more)
+            offsets.append(bounds[1:] + offsets[-1][-1])
+            n_cut += cut
+        return np.concatenate(tokens), np.concatenate(offsets), n_cut
+
     @property
+    @abc.abstractmethod
     def hidden_symbol(self) -> int:
-        """Number of the symbol that stands for unknown ones, or -1."""
-        found = self.alphabet.find(UNKNOWN)
-        return -1 if found is None else found
+        """Number of the symbol that stands for unknown ones and was never seen itself, or -1; neither drawn nor proposed."""
 
 
 class Stream:
@@ -237,6 +260,10 @@ class Stream:
     def push(self, symbol: Hashable) -> float:
         """Read one symbol and return its probability; ``log_prob`` keeps the sum of the logarithms."""
         alphabet = self.model.alphabet
+        if symbol in (START, STOP):
+            raise AlphabetError(
+                f"{symbol!r} is no symbol that can be read. A stream starts by itself; ask for its distribution."
+            )
         sigma = alphabet.find(symbol)
         if sigma is None:
             sigma = self._policy.target(alphabet)

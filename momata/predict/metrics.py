@@ -51,6 +51,11 @@ def evaluate(
     >>> round(mo.evaluate(model, ["ab", "b"])["wer"], 1)
     20.0
     """
+    if not isinstance(model, LanguageModel):
+        raise OptionError(
+            f"a {type(model).__name__} cannot be evaluated. Give a language model: a result's .model, an estimator's "
+            ".language_model_, or LanguageModel(automaton)."
+        )
     given = as_corpus(corpus)
     if not len(given):
         raise DataError("a corpus without sequences cannot be evaluated on. Give at least one sequence.")
@@ -144,7 +149,12 @@ def ndcg(
     n_symbols = len(model.alphabet)
     discount = 1.0 / np.log2(np.arange(2, k + 2))
     gains = np.zeros(len(corpus))
-    for i, row in enumerate(model.next_symbols(corpus)):
+    at_once = max(1, 2**22 // (n_symbols + 1))
+    for i in range(len(corpus)):
+        if i % at_once == 0:
+            rows = model.next_symbols(corpus[i : i + at_once])
+            rows[:, model.hidden_symbol] = -1.0 if model.hidden_symbol >= 0 else rows[:, -1]
+        row = rows[i % at_once]
         gain = np.zeros(n_symbols + 1)
         for symbol, p in truth[i].items():
             index = n_symbols if symbol in (STOP, -1) else model.alphabet.find(symbol)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momata._kernels import ngrams
-from momata.core.alphabet import START, Alphabet
+from momata.core.alphabet import START, UNKNOWN, Alphabet
 from momata.core.tree import CountedTree
 from momata.core.wfa import WFA
-from momata.errors import ModelFileError, OptionError
+from momata.errors import ModelFileError, OptionError, whole
 from momata.predict.language_model import LanguageModel
 
 __all__ = ["NGramModel", "Smoothing"]
@@ -69,6 +69,7 @@ class NGramModel(LanguageModel):
         smoothing: Smoothing = "kn",
         training: dict[str, Any] | None = None,
     ) -> None:
+        order = whole(order, "order")
         if not 1 <= order <= MAX_ORDER:
             raise OptionError(
                 f"order={order} is no order of an n-gram model. Give a whole number from 1 to {MAX_ORDER}."
@@ -127,6 +128,12 @@ class NGramModel(LanguageModel):
             "symbols": [str(s) for s in self.alphabet], "closed_alphabet": self.alphabet.closed,
             "discounts": [list(d) for d in self.discounts], "training": self.training,
         }  # fmt: skip
+
+    @property
+    def hidden_symbol(self) -> int:
+        """Number of the symbol for unknown ones, if training never saw it as a symbol of its own, or -1."""
+        found = self.alphabet.find(UNKNOWN)
+        return -1 if found is None or self._weights.first[found] >= 0 else found
 
     @property
     def _first_leaf(self) -> int:
@@ -239,13 +246,13 @@ class NGramModel(LanguageModel):
         )
 
     def sample_tokens(
-        self, state: int, n: int, rng: np.random.Generator, max_length: int
+        self, state: int, n: int, rng: np.random.Generator, max_length: int, hidden: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
         """Draw sequences."""
         w, tree = self._weights, self.counts
         return ngrams.sample_sequences(
             tree.symbol, tree.child_start, tree.suffix_link, w.first, self._cumulative, w.own_stop, self._first_leaf, state,
-            len(self.alphabet), self.hidden_symbol, n, max_length, rng,
+            len(self.alphabet), hidden, n, max_length, rng,
         )  # fmt: skip
 
     @cached_property

@@ -48,13 +48,14 @@ def sample_together(
     n: int,
     rng: np.random.Generator,
     max_length: int,
+    hidden: int,
 ) -> Drawn:
     """Draw sequences from any automaton's conditionals: all grow by one symbol at a time, as rows of one matrix.
 
     They start in the state ``start``, None if it is lost, and the backing's ``context``.
     """
     backing = model.backing
-    hidden, stop_event = model.hidden_symbol, len(model.alphabet)
+    stop_event = len(model.alphabet)
     rows = np.tile(np.zeros(model.n_states) if start is None else start, (n, 1))
     lost, contexts = np.full(n, start is None), np.full(n, context, np.int32)
     alive = np.arange(n)

@@ -79,3 +79,20 @@ def test_standard_streams(momata, model, folder):
     assert np.allclose(load("y.npz").log_prob(SEQUENCES), model.log_prob(SEQUENCES), atol=1e-9)
     momata("convert", "-", "--out", "z.json", stdin=(folder / "m.npz").read_bytes())
     assert load_json("z.json").log_prob(SEQUENCES).tolist() == model.log_prob(SEQUENCES).tolist()
+
+
+def test_every_command_reads_every_format(momata, model):
+    momata("convert", "m.npz", "--out", "m.json")
+    one = momata("score", "m.npz", "-", stdin="a b\n").out
+    assert momata("score", "m.json", "-", stdin="a b\n").out == one
+    assert "automaton" in momata("info", "m.json").out
+    assert momata("sample", "m.json", "-n", "3").out == momata("sample", "m.npz", "-n", "3").out
+    assert momata("compare-models", "m.json", "m.npz", "--samples", "10", "--json").json()["kl"] == 0.0
+
+
+def test_models_are_written_in_the_format_of_their_name(momata, folder):
+    (folder / "t.txt").write_text("a b\nb\n")
+    momata("learn", "ngram", "t.txt", "--order", "2", "--out", "m.json")
+    assert json.loads((folder / "m.json").read_text())["kind"] == "ngram"
+    momata("source", "--states", "2", "--symbols", "2", "--out", "s.pautomac")
+    assert (folder / "s.pautomac").read_text().startswith("I: (state)")

@@ -101,8 +101,14 @@ def test_validation_data_with_unknown_symbols(momata, train, folder):
 
 def test_frequencies_that_give_nothing_to_held_out_data(momata, folder):
     (folder / "t.txt").write_text("a\nb\nc\nd\n")
-    found = momata("learn", "ngram", "t.txt", "--out", "m.npz", "--smoothing", "none", "--json").json()
-    assert None in [c["validation_log_prob"] for c in found["curve"]]
+    refused = momata("learn", "ngram", "t.txt", "--out", "m.npz", "--smoothing", "none", code=1)
+    assert "probability 0 under every order" in refused.err
+    (folder / "v.txt").write_text("b a\n")
+    words = ("--smoothing", "none", "--valid", "v.txt", "--json")
+    (folder / "t.txt").write_text("a\nb\nc\na a\nb b\n")
+    found = momata("learn", "ngram", "t.txt", "--out", "m.npz", *words).json()
+    assert [c["validation_log_prob"] is None for c in found["curve"]] == [False, True, True]
+    assert found["order"] == 1
     assert momata("info", "m.npz", "--json").json()["training"]["curve"] == found["curve"]
 
 

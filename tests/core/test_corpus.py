@@ -34,9 +34,8 @@ def rows(corpus: Corpus) -> list[tuple]:
         [np.array(r, dtype=object) for r in ROWS],
         [np.array(r, dtype="U1") for r in ROWS],
         map(list, ROWS),
-        dict.fromkeys(map(tuple, ROWS)),
     ],
-    ids=["lists", "strings", "generator", "iterators", "object arrays", "text arrays", "map", "dict"],
+    ids=["lists", "strings", "generator", "iterators", "object arrays", "text arrays", "map"],
 )
 def test_collections_of_sequences(sequences):
     corpus = Corpus.from_sequences(sequences)
@@ -386,3 +385,30 @@ def test_recoding_does_not_change_the_original():
     corpus = Corpus.from_sequences(["ab"])
     corpus.recode(Alphabet("a"), "map=a")
     assert rows(corpus) == [("a", "b")]
+
+
+@pytest.mark.parametrize("given", [{"s1": ["a"]}, {("a",), ("b",)}, [{"a", "b"}], [{"a": 1}], 5, None])
+def test_what_has_no_order_is_refused(given):
+    with pytest.raises(OptionError, match=r"no order|ordered collection|no collection"):
+        Corpus.from_sequences(given)
+
+
+def test_rows_are_chosen_like_those_of_an_array():
+    corpus = Corpus.from_sequences(["a", "bb", "c"], weights=[1, 2, 3])
+    for key in (np.array([2, 0]), [2, 0], (np.array([2, 0]), Ellipsis)):
+        assert list(corpus[key]) == [("c",), ("a",)]
+        assert corpus[key].weights.tolist() == [3, 1]
+    assert list(corpus[[True, False, True]]) == [("a",), ("c",)]
+    for key in (np.array([True]), np.array([0.5]), np.array([[0]])):
+        with pytest.raises(IndexError, match="cannot be chosen"):
+            corpus[key]
+
+
+def test_objects_show_themselves_in_a_line():
+    from momata.core.counting import count_prefixes
+    from momata.core.wfa import WFA
+
+    corpus = Corpus.from_sequences(["ab", ""], weights=[1, 2])
+    assert repr(corpus) == "Corpus(2 sequences, 2 symbols over an alphabet of 2, weighted)"
+    assert repr(count_prefixes(corpus)) == "CountedTree(prefix tree, 3 strings up to length 2)"
+    assert repr(WFA([1.0], [0.5], [[[0.5]]], Alphabet("a"))) == "WFA(1 state over 1 symbols, string statistic)"

@@ -205,3 +205,28 @@ def test_misuse_is_named() -> None:
         AutomatonModel(wfa, backing(mo.Alphabet("ab")))
     with pytest.raises(AlphabetError, match="not in the model's alphabet"):
         mo.LanguageModel(wfa).log_prob([[0, 7]])
+
+
+def test_a_share_without_a_backing_is_of_the_uniform_distribution() -> None:
+    model = mo.LanguageModel(mo.PFA([1.0], [0.5], [[[0.5]]], mo.Alphabet("a")), share=0.5)
+    check_proper(model)
+    assert np.exp(model.log_prob(["a" * k for k in range(60)])).sum() == pytest.approx(1.0)
+
+
+def test_weights_that_are_probabilities_but_for_rounding_are_made_so() -> None:
+    for operators in ([[[0.5]], [[-5e-10]]], [[[0.5 + 9e-10]], [[0.0]]]):
+        model = mo.LanguageModel(WFA([1.0], [0.5], operators, mo.Alphabet("ab")))
+        assert model.log_prob(["b"])[0] == -np.inf
+        check_proper(model)
+        string = "a" * 100_000
+        assert streamed(model, string) == pytest.approx(model.log_prob([string])[0], rel=1e-9)
+
+
+def test_symbols_that_mark_ends_cannot_be_pushed() -> None:
+    model = mo.LanguageModel(random_hmm(2, 2, seed=1).to_pfa())
+    with pytest.raises(AlphabetError, match="no symbol that can be read"):
+        model.next_symbol([0, mo.STOP])
+
+
+def test_sequences_of_none_have_no_events() -> None:
+    assert mo.LanguageModel(random_hmm(2, 2, seed=1).to_pfa()).event_log_probs([]) == []

@@ -125,3 +125,33 @@ def test_divergence_from_what_has_zeros_is_infinite() -> None:
     assert kl_divergence(p, q, 50).value == np.inf
     with pytest.raises(OptionError, match="standard error"):
         entropy(p, 1)
+
+
+def test_divergences_count_the_share_for_unknown_symbols() -> None:
+    """Unigram models, so that the sums over all strings are known in closed form."""
+    p = mo.learn_ngram(["abc", "ab", "ca", "bc"], order=1).model
+    q = mo.learn_ngram(["abc" * 4, "ab", "ca", "bc"], order=1).model
+    a, b = (np.asarray(m.next_symbol()) for m in (p, q))
+    length = 1.0 / a[-1]  # expected number of events
+    n = 40_000
+    for estimate, exact in (
+        (entropy(p, n, 1), -length * (a @ np.log(a))),
+        (kl_divergence(p, q, n, 1), length * (a @ np.log(a / b))),
+    ):
+        assert abs(estimate.value - exact) < 5 * estimate.error
+    one, two = total_variation(p, q, n, 1), total_variation(q, p, n, 2)
+    assert abs(one.value - two.value) < 5 * np.hypot(one.error, two.error)
+
+
+def test_models_over_different_alphabets_are_compared() -> None:
+    p = mo.LanguageModel(PFA([1.0], [0.5], [[[0.25]], [[0.25]]], mo.Alphabet("ab")))
+    q = mo.LanguageModel(PFA([1.0], [0.5], [[[0.5]]], mo.Alphabet("a")))
+    found = compare_models(p, q, 2000)
+    assert found["kl"] == np.inf
+    assert found["kl_reverse"] == pytest.approx(np.log(2), abs=5 * found["kl_reverse_error"])
+    assert 0 < found["total_variation"] < 1
+
+
+def test_none_may_be_the_mark_of_a_gap() -> None:
+    pfa = random_hmm(2, 2, seed=1).to_pfa()
+    assert infill(pfa, [0, None], missing=None).marginals == infill(pfa, [0, "?"]).marginals

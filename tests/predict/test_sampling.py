@@ -124,3 +124,36 @@ def test_what_follows_a_prefix_is_drawn_given_it() -> None:
     never = mo.learn_ngram([[0]], order=2, smoothing="none").model
     with pytest.raises(DataError, match="prefix has probability 0"):
         never.sample(1, prefix=[0, 0])
+
+
+def test_a_literal_unknown_symbol_is_a_symbol_like_any_other() -> None:
+    rows = [["a", "<unk>"]] * 50 + [["a", "b"]]
+    model = mo.learn_ngram(rows, order=2).model
+    assert model.hidden_symbol == -1
+    assert model.next_symbol(["a"]).top(1)[0][0] == "<unk>"
+    drawn = model.sample(200, seed=1)
+    assert sum("<unk>" in s for s in drawn) > 100
+    only = mo.learn_ngram([["<unk>", "<unk>"]] * 20, order=2, smoothing="none").model
+    assert set(only.sample(3, seed=0)[0]) == {"<unk>"}  # and it ends
+
+
+def test_what_was_written_out_as_an_automaton_samples() -> None:
+    wfa = mo.learn_ngram(["abc", "ab", "ca"], order=2).model.to_wfa()
+    assert len(mo.LanguageModel(wfa).sample(20_000, seed=0)) == 20_000
+
+
+def test_many_sequences_are_drawn_in_parts_that_fit_together(monkeypatch) -> None:
+    from momata.predict import language_model
+
+    model = mo.learn_ngram(["abc", "ab", "ca"], order=2).model
+    whole = model.sample(1000, seed=3)
+    monkeypatch.setattr(language_model, "_AT_ONCE", 7)
+    parts = model.sample(1000, seed=3)
+    assert np.array_equal(whole.tokens, parts.tokens)
+    assert np.array_equal(whole.offsets, parts.offsets)
+
+
+@pytest.mark.parametrize(("name", "value"), [("n", 2.5), ("seed", -1), ("max_length", "x"), ("n", True)])
+def test_numbers_that_are_none(name, value) -> None:
+    with pytest.raises(OptionError, match=name):
+        mo.learn_ngram(["ab"], order=1).model.sample(**{name: value})
