@@ -168,10 +168,11 @@ def walk_scores(
                     _times(rows[above, up], operators[sigma], row)
                     score = _dot(rows[above, up], norms[sigma])
                     lost[node] = not score > least
-                    for i in range(n):
-                        row[i] /= score
-                        if not abs(row[i]) <= most:
-                            lost[node] = True
+                    if not lost[node]:
+                        for i in range(n):
+                            row[i] /= score
+                            if not abs(row[i]) <= most:
+                                lost[node] = True
             negative[node] = 0.0 if lost[node] else clip_scores(row, scores, epsilon, found)
             if negative[node] < 0.0 or lost[node]:
                 found[:] = 1.0 / n_events
