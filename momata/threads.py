@@ -78,5 +78,6 @@ def map_threads(function: Callable[..., _Result], calls: Sequence[tuple[Any, ...
     """
     if min(n_threads(), len(calls)) <= 1:
         return [function(*call) for call in calls]
-    with ThreadPoolExecutor(n_threads(), thread_name_prefix="momata") as pool:
-        return [future.result() for future in [pool.submit(function, *call) for call in calls]]
+    with ThreadPoolExecutor(n_threads() - 1, thread_name_prefix="momata") as pool:
+        others = [pool.submit(function, *call) for call in calls[1:]]
+        return [function(*calls[0]), *(future.result() for future in others)]

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momata._kernels import dense, packed, windows
-from momata.core.alphabet import Alphabet
 from momata.core.corpus import Corpus
 from momata.core.tree import CountedTree, Kind
 from momata.errors import OptionError
@@ -134,10 +133,15 @@ def _dense_tree(corpus: Corpus, depth: int, own_depth: int) -> CountedTree:
 
     counted = map_threads(count, pieces)
     full, ends = (sum(part[1:], start=part[0]) for part in zip(*counted, strict=True))
-    through = [full]
-    for k in range(own_depth - 1, -1, -1):
-        through.append(through[-1].reshape(-1, n_symbols).sum(axis=1) + ends[level_start[k] : level_start[k + 1]])
-    return _read_table("substring", corpus.alphabet, depth, through[::-1], ends, level_start, n_symbols)
+    through = dense.sum_upwards(level_start, n_symbols, full, ends)
+    n_nodes = int(np.count_nonzero(through[1:])) + 1
+    cell_of, child_start = np.empty(n_nodes, np.int64), np.empty(n_nodes + 1, np.int32)
+    symbol, parent = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.int32)
+    levels = np.full(depth + 2, n_nodes, np.int64)
+    dense.nodes_of_cells(level_start, n_symbols, through, cell_of, symbol, parent, child_start, levels[: own_depth + 2])
+    return CountedTree(
+        "substring", depth, corpus.alphabet, symbol, parent, child_start, through[cell_of], ends[cell_of], levels
+    )
 
 
 def _pieces(corpus: Corpus, n_pieces: int) -> list[tuple[int, int]]:
@@ -145,31 +149,6 @@ def _pieces(corpus: Corpus, n_pieces: int) -> list[tuple[int, int]]:
     cuts = np.searchsorted(corpus.offsets, np.linspace(0, corpus.n_tokens, n_pieces + 1)[1:-1])
     bounds = [0, *map(int, cuts), len(corpus)]
     return list(pairwise(bounds))
-
-
-def _read_table(
-    kind: Kind, alphabet: Alphabet, depth: int, through: list[NDArray[Any]], ends: NDArray[Any],
-    level_start: NDArray[np.int64], n_symbols: int,
-) -> CountedTree:  # fmt: skip
-    """Make a tree of the cells that are not zero."""
-    present = [np.ones(1, bool), *(t != 0 for t in through[1:])]
-    codes = [np.flatnonzero(p) for p in present]
-    offsets = np.concatenate([[0], np.cumsum([c.size for c in codes] + [0] * (depth + 1 - len(codes)))]).astype(
-        np.int64
-    )
-    n_children = [longer.reshape(-1, n_symbols).sum(axis=1)[c] for longer, c in zip(present[1:], codes, strict=False)]
-    n_children.append(np.zeros(codes[-1].size, np.int64))
-    child_start = np.cumsum(np.concatenate([[1], *n_children]), dtype=np.int32)
-    parent = np.full(offsets[-1], -1, np.int32)
-    parent[1:] = np.repeat(np.arange(offsets[-1], dtype=np.int32), np.diff(child_start))
-    symbol = np.concatenate([c % n_symbols for c in codes]).astype(np.int32)
-    symbol[0] = -1
-    return CountedTree(
-        kind, depth, alphabet, symbol, parent, child_start,
-        through=np.concatenate([t[c] for t, c in zip(through, codes, strict=True)]),
-        end=np.concatenate([ends[level_start[k] + c] for k, c in enumerate(codes)]),
-        level_offsets=offsets,
-    )  # fmt: skip
 
 
 # ------------------------------------------------------------------ by sorting
