@@ -1,9 +1,11 @@
 """Walks over an n-gram model, whose contexts and n-grams are the nodes of one counted tree.
 
-Throughout, ``prob[v]`` is the probability of the last symbol of node ``v`` after the rest of it, ``stop[u]`` that of the end of
-the sequence after context ``u``, and ``back[u]`` the share that context ``u`` leaves to its suffix ``link[u]``. So an event
-that was never seen after ``u`` has ``back[u]`` times its probability after ``link[u]``, and ``floor`` at the root. Nodes from
-``first_leaf`` on are n-grams of full order; they are no contexts. ``first[sigma]`` is the root's child for a symbol, or -1.
+What a walk needs to know of a node stands together in one record, so that it comes with one access to memory: ``prob``, the
+probability of the node's last symbol after the rest of it; for contexts also ``back``, the share that they leave to their
+suffix ``link``; and ``child_start``, the first of the children. ``stop[u]`` is the probability of the end of the sequence
+after context ``u``. So an event never seen after ``u`` has ``back`` times its probability after ``link``, and ``floor`` at
+the root. Nodes from ``first_leaf`` on are n-grams of full order; they are no contexts. ``first[sigma]`` is the root's child
+for a symbol, or -1.
 """
 
 from __future__ import annotations
@@ -15,19 +17,22 @@ from numpy.typing import NDArray
 
 from momata._kernels._jit import kernel
 
-__all__ = ["advance", "best_events", "fill_distribution", "sample_sequences", "score_events", "walk_states"]
+__all__ = ["CONTEXT", "advance", "best_events", "fill_distribution", "sample_sequences", "score_events", "walk_states"]
 
 Reals = NDArray[np.float64]
 Nodes = NDArray[np.int32]
+Contexts = NDArray[np.void]
+
+CONTEXT = np.dtype([("child_start", np.int32), ("link", np.int32), ("back", np.float64), ("prob", np.float64)])
 
 
 @kernel
-def _child(symbol: Nodes, child_start: Nodes, first: Nodes, state: int, sigma: int) -> int:
+def _child(symbol: Nodes, nodes: Contexts, first: Nodes, state: int, sigma: int) -> int:
     """Return the node one symbol longer, or -1; by bisection without a branch, whose outcome could not be predicted."""
     if state == 0:
         return int(first[sigma])
-    low = child_start[state]
-    size = child_start[state + 1] - low
+    low = nodes[state]["child_start"]
+    size = nodes[state + 1]["child_start"] - low
     if size <= 0:
         return -1
     while size > 1:
@@ -39,44 +44,39 @@ def _child(symbol: Nodes, child_start: Nodes, first: Nodes, state: int, sigma: i
 
 @kernel
 def advance(
-    symbol: Nodes, child_start: Nodes, link: Nodes, first: Nodes, prob: Reals, back: Reals, floor: float, first_leaf: int,
+    symbol: Nodes, nodes: Contexts, first: Nodes, floor: float, first_leaf: int,
     state: int, sigma: int,
 ) -> tuple[int, float]:  # fmt: skip
     """Read one symbol: return the longest context known after it, and the symbol's probability."""
     share = 1.0
-    node = _child(symbol, child_start, first, state, sigma)
+    node = _child(symbol, nodes, first, state, sigma)
     while node < 0:
         if state == 0:
             return 0, share * floor
-        share *= back[state]
-        state = link[state]
-        node = _child(symbol, child_start, first, state, sigma)
-    return (link[node] if node >= first_leaf else node), share * prob[node]
+        share *= nodes[state]["back"]
+        state = nodes[state]["link"]
+        node = _child(symbol, nodes, first, state, sigma)
+    return (nodes[node]["link"] if node >= first_leaf else node), share * nodes[node]["prob"]
 
 
 @kernel
-def _follow(
-    symbol: Nodes, child_start: Nodes, link: Nodes, first: Nodes, first_leaf: int, state: int, sigma: int
-) -> int:
+def _follow(symbol: Nodes, nodes: Contexts, first: Nodes, first_leaf: int, state: int, sigma: int) -> int:
     """Return the longest context known after a symbol."""
-    node = _child(symbol, child_start, first, state, sigma)
+    node = _child(symbol, nodes, first, state, sigma)
     while node < 0 and state > 0:
-        state = link[state]
-        node = _child(symbol, child_start, first, state, sigma)
+        state = nodes[state]["link"]
+        node = _child(symbol, nodes, first, state, sigma)
     if node < 0:
         return 0
-    return int(link[node] if node >= first_leaf else node)
+    return int(nodes[node]["link"] if node >= first_leaf else node)
 
 
 @kernel
 def score_events(
     symbol: Nodes,
-    child_start: Nodes,
-    link: Nodes,
+    nodes: Contexts,
     first: Nodes,
-    prob: Reals,
     stop: Reals,
-    back: Reals,
     floor: float,
     first_leaf: int,
     start: int,
@@ -86,17 +86,30 @@ def score_events(
     total: Reals,
 ) -> None:
     """Write log probabilities: of every event, ends included, into ``logp`` (unless empty), of every sequence into ``total``."""
+    by_event = logp.size > 0
     for i in range(offsets.size - 1):
         state = start
         found = 0.0
         for p in range(offsets[i], offsets[i + 1]):
-            state, chance = advance(symbol, child_start, link, first, prob, back, floor, first_leaf, state, tokens[p])
-            one = math.log(chance) if chance > 0 else -np.inf
+            sigma = tokens[p]
+            share = 1.0  # what follows is `advance`, written out for speed
+            node = _child(symbol, nodes, first, state, sigma)
+            while node < 0 and state > 0:
+                share *= nodes[state]["back"]
+                state = nodes[state]["link"]
+                node = _child(symbol, nodes, first, state, sigma)
+            if node < 0:
+                state = 0
+                share *= floor
+            else:
+                share *= nodes[node]["prob"]
+                state = nodes[node]["link"] if node >= first_leaf else node
+            one = math.log(share) if share > 0.0 else -np.inf
             found += one
-            if logp.size:
+            if by_event:
                 logp[p + i] = one
-        one = math.log(stop[state]) if stop[state] > 0 else -np.inf
-        if logp.size:
+        one = math.log(stop[state]) if stop[state] > 0.0 else -np.inf
+        if by_event:
             logp[offsets[i + 1] + i] = one
         total[i] = found + one
 
@@ -104,8 +117,7 @@ def score_events(
 @kernel
 def walk_states(
     symbol: Nodes,
-    child_start: Nodes,
-    link: Nodes,
+    nodes: Contexts,
     first: Nodes,
     first_leaf: int,
     start: int,
@@ -118,18 +130,15 @@ def walk_states(
         state = start
         for p in range(offsets[i], offsets[i + 1]):
             states[p + i] = state
-            state = _follow(symbol, child_start, link, first, first_leaf, state, tokens[p])
+            state = _follow(symbol, nodes, first, first_leaf, state, tokens[p])
         states[offsets[i + 1] + i] = state
 
 
 @kernel
 def fill_distribution(
     symbol: Nodes,
-    child_start: Nodes,
-    link: Nodes,
-    prob: Reals,
+    nodes: Contexts,
     stop: Reals,
-    back: Reals,
     floor: float,
     state: int,
     out: Reals,
@@ -139,23 +148,21 @@ def fill_distribution(
     node = state
     while node > 0:
         chain = np.append(chain, np.int64(node))
-        node = link[node]
+        node = nodes[node]["link"]
     out[:] = floor
     n_symbols = out.size - 1
     for i in range(chain.size, -1, -1):
         context = 0 if i == chain.size else chain[i]
         if context:
-            out *= back[context]
-        for child in range(child_start[context], child_start[context + 1]):
+            out *= nodes[context]["back"]
+        for child in range(nodes[context]["child_start"], nodes[context + 1]["child_start"]):
             if symbol[child] < n_symbols:  # not the mark of the start
-                out[symbol[child]] = prob[child]
+                out[symbol[child]] = nodes[child]["prob"]
         out[n_symbols] = stop[context]
 
 
 @kernel
-def best_events(
-    symbol: Nodes, child_start: Nodes, link: Nodes, prob: Reals, stop: Reals, back: Reals, floor: float, n_symbols: int
-) -> Nodes:
+def best_events(symbol: Nodes, nodes: Contexts, stop: Reals, floor: float, n_symbols: int) -> Nodes:
     """Return the likeliest event after each context; ties go to the lower symbol, the end being the highest.
 
     No look at all symbols is needed: the likeliest of the unseen events is the likeliest after ``link``, or it was seen.
@@ -167,21 +174,22 @@ def best_events(
         if u == 0:
             best[u], chance[u] = 0, floor
         else:
-            best[u], chance[u] = best[link[u]], back[u] * chance[link[u]]
+            best[u], chance[u] = best[nodes[u]["link"]], nodes[u]["back"] * chance[nodes[u]["link"]]
         if best[u] == n_symbols or chance[u] < stop[u]:
             best[u], chance[u] = n_symbols, stop[u]
-        for child in range(child_start[u], child_start[u + 1]):
+        for child in range(nodes[u]["child_start"], nodes[u + 1]["child_start"]):
             sigma = symbol[child]
-            if sigma < n_symbols and (prob[child] > chance[u] or (prob[child] == chance[u] and sigma < best[u])):
-                best[u], chance[u] = sigma, prob[child]
+            if sigma < n_symbols and (
+                nodes[child]["prob"] > chance[u] or (nodes[child]["prob"] == chance[u] and sigma < best[u])
+            ):
+                best[u], chance[u] = sigma, nodes[child]["prob"]
     return best
 
 
 @kernel
 def sample_sequences(
     symbol: Nodes,
-    child_start: Nodes,
-    link: Nodes,
+    nodes: Contexts,
     first: Nodes,
     cumulative: Reals,
     own_stop: Reals,
@@ -208,7 +216,7 @@ def sample_sequences(
         while True:
             sigma = hidden
             while sigma == hidden:
-                sigma = _draw(symbol, child_start, link, cumulative, own_stop, n_symbols, state, rng)
+                sigma = _draw(symbol, nodes, cumulative, own_stop, n_symbols, state, rng)
             if sigma == n_symbols:
                 break
             if length == max_length:
@@ -221,7 +229,7 @@ def sample_sequences(
             tokens[size] = sigma
             size += 1
             length += 1
-            state = _follow(symbol, child_start, link, first, first_leaf, state, sigma)
+            state = _follow(symbol, nodes, first, first_leaf, state, sigma)
         offsets[i + 1] = size
     return tokens[:size].copy(), offsets, n_cut
 
@@ -229,8 +237,7 @@ def sample_sequences(
 @kernel
 def _draw(
     symbol: Nodes,
-    child_start: Nodes,
-    link: Nodes,
+    nodes: Contexts,
     cumulative: Reals,
     own_stop: Reals,
     n_symbols: int,
@@ -239,7 +246,7 @@ def _draw(
 ) -> int:
     while True:
         r = rng.random()
-        low, high = child_start[state], child_start[state + 1]
+        low, high = nodes[state]["child_start"], nodes[state + 1]["child_start"]
         seen = cumulative[high - 1] if high > low else 0.0
         if r < seen:
             while low < high:  # the first child whose cumulative mass passes r
@@ -253,18 +260,15 @@ def _draw(
             return n_symbols
         if state == 0:
             return int(rng.random() * (n_symbols + 1))
-        state = link[state]
+        state = nodes[state]["link"]
 
 
 @kernel
 def walk_tree(
     symbol: Nodes,
-    child_start: Nodes,
-    link: Nodes,
+    nodes: Contexts,
     first: Nodes,
-    prob: Reals,
     stop: Reals,
-    back: Reals,
     floor: float,
     first_leaf: int,
     start: int,
@@ -278,7 +282,7 @@ def walk_tree(
     state[0], chance[0], ending[0] = start, 1.0, stop[start]
     for node in range(1, tree_symbol.size):
         found, chance[node] = advance(
-            symbol, child_start, link, first, prob, back, floor, first_leaf, state[tree_parent[node]], tree_symbol[node]
+            symbol, nodes, first, floor, first_leaf, state[tree_parent[node]], tree_symbol[node]
         )
         state[node], ending[node] = found, stop[found]
 
@@ -286,8 +290,7 @@ def walk_tree(
 @kernel
 def draw_events(
     symbol: Nodes,
-    child_start: Nodes,
-    link: Nodes,
+    nodes: Contexts,
     cumulative: Reals,
     own_stop: Reals,
     n_symbols: int,
@@ -297,16 +300,14 @@ def draw_events(
     """Draw one event after each context."""
     drawn = np.empty(states.size, np.int32)
     for i in range(states.size):
-        drawn[i] = _draw(symbol, child_start, link, cumulative, own_stop, n_symbols, states[i], rng)
+        drawn[i] = _draw(symbol, nodes, cumulative, own_stop, n_symbols, states[i], rng)
     return drawn
 
 
 @kernel
-def follow_all(
-    symbol: Nodes, child_start: Nodes, link: Nodes, first: Nodes, first_leaf: int, states: Nodes, sigmas: Nodes
-) -> Nodes:
+def follow_all(symbol: Nodes, nodes: Contexts, first: Nodes, first_leaf: int, states: Nodes, sigmas: Nodes) -> Nodes:
     """Return the contexts after reading one symbol each."""
     found = np.empty(states.size, np.int32)
     for i in range(states.size):
-        found[i] = _follow(symbol, child_start, link, first, first_leaf, states[i], sigmas[i])
+        found[i] = _follow(symbol, nodes, first, first_leaf, states[i], sigmas[i])
     return found

@@ -108,7 +108,7 @@ class NGramModel(LanguageModel):
         if np.any(counts.through != np.rint(counts.through)):
             raise ModelFileError("n-gram counts need whole numbers, and some are not")
         model = cls(counts, alphabet, order, values["smoothing"], values["training"])
-        impossible = np.flatnonzero(model._weights.prob == 0)  # the root, the mark, and nothing else
+        impossible = np.flatnonzero(model._weights.nodes["prob"][:-1] == 0)  # the root, the mark, and nothing else
         if np.any(counts.symbol[impossible[1:]] != len(alphabet)):
             raise ModelFileError("an n-gram was counted, but nothing before it")
         return model
@@ -150,18 +150,9 @@ class NGramModel(LanguageModel):
 
     def next_state(self, state: int, sigma: int) -> tuple[int, float]:
         """Return the longest known context after a symbol, and the symbol's probability."""
-        w, tree = self._weights, self.counts
+        w = self._weights
         found: tuple[int, float] = ngrams.advance(
-            tree.symbol,
-            tree.child_start,
-            tree.suffix_link,
-            w.first,
-            w.prob,
-            w.back,
-            w.floor,
-            self._first_leaf,
-            state,
-            sigma,
+            self.counts.symbol, w.nodes, w.first, w.floor, self._first_leaf, state, sigma
         )
         return found
 
@@ -169,9 +160,7 @@ class NGramModel(LanguageModel):
         """Return the probabilities after a context."""
         w, tree = self._weights, self.counts
         out = np.empty(len(self.alphabet) + 1)
-        ngrams.fill_distribution(
-            tree.symbol, tree.child_start, tree.suffix_link, w.prob, w.stop, w.back, w.floor, state, out
-        )
+        ngrams.fill_distribution(tree.symbol, w.nodes, w.stop, w.floor, state, out)
         return out
 
     def score_tokens(
@@ -182,7 +171,7 @@ class NGramModel(LanguageModel):
         logp = np.empty(tokens.size + offsets.size - 1 if by_event else 0)
         total = np.empty(offsets.size - 1)
         ngrams.score_events(
-            tree.symbol, tree.child_start, tree.suffix_link, w.first, w.prob, w.stop, w.back, w.floor, self._first_leaf, w.start,
+            tree.symbol, w.nodes, w.first, w.stop, w.floor, self._first_leaf, w.start,
             tokens, offsets, logp, total,
         )  # fmt: skip
         return logp, total
@@ -191,9 +180,7 @@ class NGramModel(LanguageModel):
         """Return the context before every event."""
         w, tree = self._weights, self.counts
         states = np.empty(tokens.size + offsets.size - 1, np.int32)
-        ngrams.walk_states(
-            tree.symbol, tree.child_start, tree.suffix_link, w.first, self._first_leaf, w.start, tokens, offsets, states
-        )
+        ngrams.walk_states(tree.symbol, w.nodes, w.first, self._first_leaf, w.start, tokens, offsets, states)
         return states
 
     def states_after(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Sequence[int]:
@@ -214,7 +201,7 @@ class NGramModel(LanguageModel):
         states = np.empty(tree.n_nodes, np.int32)
         chance, stop = np.empty(tree.n_nodes), np.empty(tree.n_nodes)
         ngrams.walk_tree(
-            own.symbol, own.child_start, own.suffix_link, w.first, w.prob, w.stop, w.back, w.floor, self._first_leaf, w.start,
+            own.symbol, w.nodes, w.first, w.stop, w.floor, self._first_leaf, w.start,
             tree.symbol, tree.parent, states, chance, stop,
         )  # fmt: skip
         return states, chance, stop
@@ -227,23 +214,19 @@ class NGramModel(LanguageModel):
         """Draw one event after each context."""
         own = self.counts
         return ngrams.draw_events(
-            own.symbol, own.child_start, own.suffix_link, self._cumulative, self._weights.own_stop, len(self.alphabet),
+            own.symbol, self._weights.nodes, self._cumulative, self._weights.own_stop, len(self.alphabet),
             states, rng,
         )  # fmt: skip
 
     def follow(self, states: NDArray[np.int32], sigmas: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the contexts after reading one symbol each."""
         own = self.counts
-        return ngrams.follow_all(
-            own.symbol, own.child_start, own.suffix_link, self._weights.first, self._first_leaf, states, sigmas
-        )
+        return ngrams.follow_all(own.symbol, self._weights.nodes, self._weights.first, self._first_leaf, states, sigmas)
 
     @cached_property
     def _best(self) -> NDArray[np.int32]:
         w, tree = self._weights, self.counts
-        return ngrams.best_events(
-            tree.symbol, tree.child_start, tree.suffix_link, w.prob, w.stop, w.back, w.floor, len(self.alphabet)
-        )
+        return ngrams.best_events(tree.symbol, w.nodes, w.stop, w.floor, len(self.alphabet))
 
     def sample_tokens(
         self, state: int, n: int, rng: np.random.Generator, max_length: int, hidden: int
@@ -251,7 +234,7 @@ class NGramModel(LanguageModel):
         """Draw sequences."""
         w, tree = self._weights, self.counts
         return ngrams.sample_sequences(
-            tree.symbol, tree.child_start, tree.suffix_link, w.first, self._cumulative, w.own_stop, self._first_leaf, state,
+            tree.symbol, w.nodes, w.first, self._cumulative, w.own_stop, self._first_leaf, state,
             len(self.alphabet), hidden, n, max_length, rng,
         )  # fmt: skip
 
@@ -304,9 +287,8 @@ class NGramModel(LanguageModel):
 class _Weights:
     """The arrays that `momata._kernels.ngrams` walks over."""
 
-    prob: NDArray[np.float64]  # (n_nodes,)
+    nodes: NDArray[np.void]  # (n_nodes + 1,) records of type ngrams.CONTEXT
     stop: NDArray[np.float64]  # (n_contexts,)
-    back: NDArray[np.float64]  # (n_contexts,)
     own: NDArray[np.float64]  # (n_nodes,) part of prob that is not backed off
     own_stop: NDArray[np.float64]  # (n_contexts,)
     floor: float
@@ -351,7 +333,16 @@ def _estimate(tree: CountedTree, n_symbols: int, order: int, smoothing: Smoothin
     first = np.full(n_symbols + 1, -1, np.int32)  # one more for the mark of the start
     roots = tree.level(1)
     first[tree.symbol[roots]] = np.arange(roots.start, roots.stop)
-    return _Weights(prob, stop, back, own, own_stop, floor, start, first[:n_symbols], discounts)
+    return _Weights(_records(tree, prob, back), stop, own, own_stop, floor, start, first[:n_symbols], discounts)
+
+
+def _records(tree: CountedTree, prob: NDArray[np.float64], back: NDArray[np.float64]) -> NDArray[np.void]:
+    """Put together what a walk needs to know of each node; one more record ends the last node's children."""
+    nodes = np.zeros(tree.n_nodes + 1, ngrams.CONTEXT)
+    nodes["child_start"] = tree.child_start
+    nodes["link"][:-1], nodes["prob"][:-1] = tree.suffix_link, prob
+    nodes["back"][: back.size] = back
+    return nodes
 
 
 def _event_counts(

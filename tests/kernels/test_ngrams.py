@@ -77,7 +77,7 @@ def test_own_mass_and_share_make_one(model):
         seen = own[-1] if own else 0.0
         if string == (START,) and model.order == 1:
             continue
-        assert abs(seen + w.own_stop[u] + w.back[u] - 1) <= 1e-12
+        assert abs(seen + w.own_stop[u] + w.nodes["back"][u] - 1) <= 1e-12
 
 
 @given(models, st.integers(0, 3))
@@ -85,7 +85,7 @@ def test_sampled_tokens_stay_in_the_alphabet_and_within_the_limit(model, limit):
     w, tree = model._weights, model.counts
     n = len(model.alphabet)
     tokens, offsets, n_cut = ngrams.sample_sequences(
-        tree.symbol, tree.child_start, tree.suffix_link, w.first, model._cumulative, w.own_stop, model._first_leaf, w.start,
+        tree.symbol, w.nodes, w.first, model._cumulative, w.own_stop, model._first_leaf, w.start,
         n, -1, 30, limit, np.random.default_rng(0),
     )  # fmt: skip
     lengths = np.diff(offsets)
