@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 
 _HOMES = {
     "momata.core.alphabet": ("STOP", "UNKNOWN", "Alphabet", "UnknownPolicy"),
+    "momata.core.basis": ("Basis",),
     "momata.core.corpus": ("Corpus",),
     "momata.core.counting": ("count_prefixes", "count_substrings"),
     "momata.core.tree": ("CountedTree",),
@@ -28,6 +29,7 @@ _HOMES = {
         "norm",
         "singular_value_automaton",
     ),
+    "momata.core.hankel": ("HankelBlocks", "exact_blocks"),
     "momata.core.probabilistic": ("HMM", "PFA", "normalise", "random_hmm", "random_pdfa", "random_pfa"),
     "momata.core.wfa": ("WFA", "convert"),
     "momata.errors": (
