@@ -55,6 +55,7 @@ _HOMES = {
     ),
     "momata.learn.ngram": ("learn_ngram",),
     "momata.learn.result": ("FitResult", "Status"),
+    "momata.predict.automaton_model": ("choose_share",),
     "momata.predict.decode": ("infill", "likeliest_strings", "posteriors", "viterbi"),
     "momata.predict.divergence": ("compare_models", "entropy", "kl_divergence", "l2_distance", "total_variation"),
     "momata.predict.language_model": ("LanguageModel",),

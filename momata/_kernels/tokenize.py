@@ -1,6 +1,8 @@
 """From bytes to spans and numbers: one pass over the bytes, no object per symbol.
 
 A span is a pair of byte positions ``start:stop``. All loops are linear in the size of the buffer.
+All formats of text are here, longer than a file should be, because kernels that call each other must stand in one: compiled
+code that is kept on disk does not notice a change elsewhere.
 """
 
 from __future__ import annotations

@@ -44,7 +44,16 @@ def _split_orders(values: tuple[str, ...]) -> tuple[int | None, str | None]:
     return int(numbers[0]) if numbers else None, names[0] if names else None
 
 
-@click.command(cls=ExamplesLast)
+class _Learn(ExamplesLast):
+    """Looks at the method before the options, which another method may have."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and not args[0].startswith("-") and args[0] not in METHODS:
+            raise click.UsageError(f"there is no method {args[0]!r}. Use one of: {', '.join(METHODS)}.", ctx)
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Learn)
 @click.argument("method", type=click.Choice(METHODS))
 @click.argument("train", type=click.Path(allow_dash=True))
 @click.option("--out", required=True, type=click.Path(allow_dash=True), help="Model file to write.")

@@ -85,7 +85,7 @@ def test_versions(momata):
         (["nonsense"], "No such command 'nonsense'"),
         (["--nonsense"], "No such option"),
         (["learn", "ngram", "t.txt", "--out", "m.npz", "--no-such-option"], "--no-such-option"),
-        (["learn", "spectral", "t.txt", "--out", "m.npz"], "'spectral' is not 'ngram'"),
+        (["learn", "spectral", "t.txt", "--out", "m.npz"], "there is no method 'spectral'"),
         (["learn", "ngram", "t.txt"], "Missing option '--out'"),
         (["learn", "ngram", "--out", "m.npz"], "Missing argument 'TRAIN'"),
         (["learn", "ngram", "t.txt", "more.txt", "--out", "m.npz"], "unexpected extra argument"),

@@ -378,3 +378,8 @@ def test_a_sequence_of_a_million_symbols(momata, folder):
     (score,) = map(float, momata("score", "m.npz", "long.txt").out.split())
     assert -1.5e6 < score < -1.2e6  # log 4 a symbol, and little less
     assert momata("predict", "m.npz", "long.txt").out.count("\n") == 1
+
+
+def test_the_method_is_looked_at_before_its_options(momata):
+    done = momata("learn", "spectral", "train.txt", "--states", "3", "--out", "m.npz", code=2)
+    assert "there is no method 'spectral'. Use one of: ngram." in done.err
