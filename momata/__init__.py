@@ -13,7 +13,7 @@ __version__ = "0.1.0.dev0"
 
 _HOMES = {
     "momata.core.alphabet": ("STOP", "UNKNOWN", "Alphabet", "UnknownPolicy"),
-    "momata.core.basis": ("Basis",),
+    "momata.core.basis": ("Basis", "select_basis"),
     "momata.core.corpus": ("Corpus",),
     "momata.core.counting": ("count_prefixes", "count_substrings"),
     "momata.core.tree": ("CountedTree",),
@@ -29,7 +29,7 @@ _HOMES = {
         "norm",
         "singular_value_automaton",
     ),
-    "momata.core.hankel": ("HankelBlocks", "exact_blocks"),
+    "momata.core.hankel": ("HankelBlocks", "estimate_hankel", "exact_blocks", "hankel_from_table", "noise_level"),
     "momata.core.probabilistic": ("HMM", "PFA", "normalise", "random_hmm", "random_pdfa", "random_pfa"),
     "momata.core.wfa": ("WFA", "convert"),
     "momata.errors": (
@@ -41,7 +41,7 @@ _HOMES = {
         "MomataError",
         "OptionError",
     ),
-    "momata.estimators": ("NGramLearner",),
+    "momata.estimators": ("NGramLearner", "SpectralLearner"),
     "momata.io": (
         "from_hmmlearn",
         "load",
@@ -53,14 +53,17 @@ _HOMES = {
         "write_corpus",
         "write_model",
     ),
+    "momata.learn.factors": ("RankPath", "automaton_of_factors", "rank_path"),
     "momata.learn.ngram": ("learn_ngram",),
     "momata.learn.result": ("FitResult", "Status"),
+    "momata.learn.spectral": ("learn_spectral",),
     "momata.predict.automaton_model": ("choose_share",),
     "momata.predict.decode": ("infill", "likeliest_strings", "posteriors", "viterbi"),
     "momata.predict.divergence": ("compare_models", "entropy", "kl_divergence", "l2_distance", "total_variation"),
     "momata.predict.language_model": ("LanguageModel",),
     "momata.predict.metrics": ("evaluate", "ndcg"),
     "momata.predict.ngram_model": ("NGramModel",),
+    "momata.report.curves": ("curve_plot", "write_curve"),
     "momata.threads": ("limit_threads",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -10,15 +10,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from momata.core.alphabet import STOP
-from momata.core.corpus import Corpus
+from momata.core.alphabet import STOP, Alphabet
+from momata.core.corpus import Corpus, as_corpus
+from momata.core.linalg import SVDMethod
 from momata.errors import DataError
+from momata.learn.factors import Ends, Operators
+from momata.learn.moments import Moments
 from momata.learn.ngram import learn_ngram
 from momata.learn.result import FitResult
+from momata.learn.selection import Criterion, held_out_corpus, hold_out
+from momata.learn.spectral import Settings, fit_moments, learn_spectral, several
 from momata.predict.language_model import LanguageModel
 from momata.predict.ngram_model import Smoothing
 
-__all__ = ["NGramLearner"]
+__all__ = ["NGramLearner", "SpectralLearner"]
 
 
 class _SequenceLearner(BaseEstimator):  # type: ignore[misc]
@@ -102,3 +107,68 @@ class NGramLearner(_SequenceLearner):
         )
         self.order_ = result.model.training["order"]
         return self._keep(result)  # type: ignore[no-any-return]
+
+
+class SpectralLearner(_SequenceLearner):
+    """Learn a weighted automaton by the spectral method; see `learn_spectral` for the parameters."""
+
+    def __init__(
+        self,
+        n_states: Any = "auto",
+        max_states: int = 40,
+        statistic: Any = "substring",
+        basis: Any = "top:400",
+        max_length: int = 4,
+        scaling: Any = "roots",
+        operators: Operators = "shifted",
+        ends: Ends = "start",
+        svd: SVDMethod = "auto",
+        select: Criterion = "log_prob",
+        fraction: float = 0.1,
+        seed: int = 0,
+    ) -> None:
+        self.n_states = n_states
+        self.max_states = max_states
+        self.statistic = statistic
+        self.basis = basis
+        self.max_length = max_length
+        self.scaling = scaling
+        self.operators = operators
+        self.ends = ends
+        self.svd = svd
+        self.select = select
+        self.fraction = fraction
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any = None) -> SpectralLearner:
+        """Learn from a collection of sequences."""
+        self.moments_ = None
+        return self._keep(learn_spectral(X, **self.get_params()))  # type: ignore[no-any-return]
+
+    def partial_fit(self, X: Any, y: Any = None) -> SpectralLearner:
+        """Learn from one more collection of sequences, as if all had come at once: only counts are kept, and they add up.
+
+        Of each collection a part is held out, and these parts are kept. New symbols may appear at any time.
+        """
+        settings = self._settings()
+        corpus = as_corpus(X)
+        before: tuple[Moments, Moments, Corpus] | None = getattr(self, "moments_", None)
+        if before is not None:
+            new = [s for s in corpus.alphabet if before[0].alphabet.find(s) is None]
+            closed = before[0].alphabet.closed and not new
+            corpus = corpus.recode(Alphabet((*before[0].alphabet, *new), closed=closed))
+        train, held_out = hold_out(corpus, self.fraction, self.seed)
+        parts = settings.count(train), settings.count(corpus)
+        if before is not None:
+            old = [moments.over(corpus.alphabet) for moments in before[:2]]
+            parts = old[0].merge(parts[0]), old[1].merge(parts[1])
+            held_out = Corpus.concatenate([before[2].recode(corpus.alphabet), held_out])
+        self.moments_ = (*parts, held_out)
+        coded = held_out_corpus(held_out, parts[0].model_alphabet)
+        return self._keep(fit_moments(*parts, coded, settings))  # type: ignore[no-any-return]
+
+    def _settings(self) -> Settings:
+        return Settings(
+            self.n_states, self.max_states, self.max_length, self.operators, self.ends, self.svd, self.select, self.seed,
+            several(self.statistic), several(self.basis), several(self.scaling),
+        )  # fmt: skip

@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 
 from momata._kernels._jit import kernel
 
-__all__ = ["child_of", "find_strings", "merge_nodes", "suffix_links"]
+__all__ = [
+    "child_of",
+    "count_row_cells",
+    "fill_row_cells",
+    "find_strings",
+    "merge_nodes",
+    "place_children",
+    "suffix_links",
+]
 
 
 @kernel
@@ -90,3 +98,101 @@ def merge_nodes(
         node += 1
     child_start[n_nodes] = n_nodes
     return n_nodes
+
+
+@kernel
+def place_children(
+    symbol: NDArray[np.int32], child_start: NDArray[np.int32], nodes: NDArray[np.int64], found: NDArray[np.int64]
+) -> None:
+    """Write in ``found[sigma, i]`` the node of ``nodes[i]`` and then symbol ``sigma``; entries without one stay as they are."""
+    for i in range(nodes.size):
+        if nodes[i] >= 0:
+            for child in range(child_start[nodes[i]], child_start[nodes[i] + 1]):
+                found[symbol[child], i] = child
+
+
+@kernel
+def _push_common_children(
+    symbol: NDArray[np.int32],
+    child_start: NDArray[np.int32],
+    trie_symbol: NDArray[np.int32],
+    trie_start: NDArray[np.int32],
+    pairs: NDArray[np.int64],
+    top: int,
+) -> int:
+    """Replace the pair (node, trie node) on top of the stack by the pairs of children with equal symbols."""
+    node, twin = pairs[top, 0], pairs[top, 1]
+    low, high = child_start[node], child_start[node + 1]
+    trie_low, trie_high = trie_start[twin], trie_start[twin + 1]
+    if high - low < trie_high - trie_low:
+        for child in range(low, high):
+            match = child_of(trie_symbol, trie_low, trie_high, symbol[child])
+            if match >= 0:
+                pairs[top, 0], pairs[top, 1] = child, match
+                top += 1
+    else:
+        for match in range(trie_low, trie_high):
+            child = child_of(symbol, low, high, trie_symbol[match])
+            if child >= 0:
+                pairs[top, 0], pairs[top, 1] = child, match
+                top += 1
+    return top
+
+
+@kernel
+def count_row_cells(
+    symbol: NDArray[np.int32],
+    child_start: NDArray[np.int32],
+    counts: NDArray[np.float64],
+    trie_symbol: NDArray[np.int32],
+    trie_start: NDArray[np.int32],
+    column: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    n_cells: NDArray[np.int64],
+) -> None:
+    """Write how many suffixes, the strings of a trie that have a column, follow each start with a count.
+
+    Tree and trie are walked down together from the start and the root: the cost is that of the strings they share.
+    """
+    pairs = np.empty((trie_symbol.size + 1, 2), np.int64)
+    for row in range(starts.size):
+        n_cells[row] = 0
+        if starts[row] < 0:
+            continue
+        pairs[0, 0], pairs[0, 1] = starts[row], 0
+        top = 1
+        while top > 0:
+            top -= 1
+            n_cells[row] += column[pairs[top, 1]] >= 0 and counts[pairs[top, 0]] != 0
+            top = _push_common_children(symbol, child_start, trie_symbol, trie_start, pairs, top)
+
+
+@kernel
+def fill_row_cells(
+    symbol: NDArray[np.int32],
+    child_start: NDArray[np.int32],
+    counts: NDArray[np.float64],
+    trie_symbol: NDArray[np.int32],
+    trie_start: NDArray[np.int32],
+    column: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    row_start: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    values: NDArray[np.float64],
+) -> None:
+    """Write the columns and counts of what `count_row_cells` counted, row after row."""
+    pairs = np.empty((trie_symbol.size + 1, 2), np.int64)
+    for row in range(starts.size):
+        if row_start[row] == row_start[row + 1]:
+            continue
+        cell = row_start[row]
+        pairs[0, 0], pairs[0, 1] = starts[row], 0
+        top = 1
+        while top > 0:
+            top -= 1
+            node, twin = pairs[top, 0], pairs[top, 1]
+            if column[twin] >= 0 and counts[node] != 0:
+                columns[cell] = column[twin]
+                values[cell] = counts[node]
+                cell += 1
+            top = _push_common_children(symbol, child_start, trie_symbol, trie_start, pairs, top)

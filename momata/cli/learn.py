@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from momata.cli.options import (
     ExamplesLast,
@@ -24,7 +26,16 @@ from momata.cli.options import (
 
 __all__ = ["learn"]
 
-METHODS = ("ngram",)
+_OF_SAMPLE = ("valid",)
+_OF_FACTORS = ("states", "max_states", "statistic", "basis", "max_length", "scaling", "select")
+
+OPTIONS_OF = {
+    "ngram": ("order", "smoothing", *_OF_SAMPLE),
+    "spectral": (*_OF_FACTORS, "operators", "ends", "svd", *_OF_SAMPLE),
+}
+"""Which options each method has."""
+
+METHODS = tuple(OPTIONS_OF)
 MAX_ORDER = 10_000
 
 
@@ -53,18 +64,101 @@ class _Learn(ExamplesLast):
         return super().parse_args(ctx, args)
 
 
+def _states(_: click.Context, __: click.Parameter, value: str) -> int | str:
+    if value == "auto":
+        return value
+    if not re.fullmatch("[0-9]{1,9}", value) or int(value) < 1:
+        raise click.BadParameter(f"{value:.20} is no number of states. Give a whole number from 1, or auto.")
+    return int(value)
+
+
+def _several(allowed: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str], tuple[str, ...]]:
+    """Return what splits a list with commas and refuses what is not allowed."""
+
+    def split(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+        found = tuple(dict.fromkeys(value.split(",")))
+        for one in found:
+            if one not in allowed:
+                raise click.BadParameter(f"{one[:40]!r} is not one of {', '.join(allowed)}.")
+        return found
+
+    return split
+
+
+STATISTICS = ("string", "prefix", "suffix", "substring")
+SCALINGS = ("none", "roots", "sums", "counts")
+
+
 @click.command(cls=_Learn)
 @click.argument("method", type=click.Choice(METHODS))
 @click.argument("train", type=click.Path(allow_dash=True))
 @click.option("--out", required=True, type=click.Path(allow_dash=True), help="Model file to write.")
 @click.option("--force", is_flag=True, help="Replace an existing model file.")
 @click.option(
-    "--order",
-    "orders",
-    multiple=True,
-    metavar="N",
-    help="How many symbols make an n-gram [default: chosen on held-out data].",
+    "--states",
+    default="auto",
+    show_default=True,
+    metavar="N|auto",
+    callback=_states,
+    help="How many states; auto: chosen on held-out data.",
 )
+@click.option("--max-states", type=click.IntRange(1), default=40, show_default=True, help="Up to which auto tries.")
+@click.option(
+    "--statistic",
+    default="substring",
+    show_default=True,
+    metavar="NAME,...",
+    callback=_several(STATISTICS),
+    help=f"What to count: {', '.join(STATISTICS)}; several are tried.",
+)
+@click.option(
+    "--basis",
+    default="top:400",
+    show_default=True,
+    metavar="NAME,...",
+    help="Prefixes and suffixes that make the Hankel matrix: symbols, symbols+, length:K, top:K, sample:K, matching:K, all, "
+    "closed: before one of these, or file:PATH (JSON with prefixes and suffixes); several are tried.",
+)
+@click.option(
+    "--max-length", type=click.IntRange(0, 1000), default=4, show_default=True, help="Of the strings in the basis."
+)
+@click.option(
+    "--scaling",
+    default="roots",
+    show_default=True,
+    metavar="NAME,...",
+    callback=_several(SCALINGS),
+    help=f"Of rows and columns, before factorising: {', '.join(SCALINGS)}; several are tried.",
+)
+@click.option(
+    "--operators",
+    type=click.Choice(["shifted", "selection"]),
+    default="shifted",
+    show_default=True,
+    help="From the shifted blocks, or from the block alone.",
+)
+@click.option(
+    "--ends",
+    type=click.Choice(["start", "lemma", "observed"]),
+    default="start",
+    show_default=True,
+    help="Initial vector, neither, or both vectors read off the ends of sequences.",
+)
+@click.option(
+    "--svd",
+    type=click.Choice(["auto", "dense", "arpack", "random"]),
+    default="auto",
+    show_default=True,
+    help="How to factorise.",
+)
+@click.option(
+    "--select",
+    type=click.Choice(["log_prob", "wer"]),
+    default="log_prob",
+    show_default=True,
+    help="By what to choose on held-out data.",
+)
+@click.option("--order", "order", multiple=True, metavar="N", help="How many symbols make an n-gram [default: chosen].")
 @click.option(
     "--smoothing",
     type=click.Choice(["kn", "mkn", "none"]),
@@ -76,57 +170,131 @@ class _Learn(ExamplesLast):
     "--valid", type=click.Path(allow_dash=True), help="Held-out data [default: a tenth of TRAIN, drawn by --seed]."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of everything random.")
+@click.option("--plot", type=click.Path(), help="Draw the scores on held-out data into this SVG file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @data_options
 @common
 def learn(
-    method: str, train: str, out: str, force: bool, orders: tuple[str, ...], smoothing: Any, valid: str | None, seed: int,
-    as_json: bool, how: dict[str, Any],
+    method: str, train: str, out: str, force: bool, order: tuple[str, ...], valid: str | None, seed: int, plot: str | None,
+    as_json: bool, how: dict[str, Any], **options: Any,
 ) -> None:  # fmt: skip
     """Learn a model from the sequences of TRAIN and write it to --out.
 
-    METHOD is ngram: an n-gram model with start and end of a sequence, smoothed by Kneser-Ney. (In an event table,
-    --order may also name the column that sorts the events, like --order-by.)
+    METHOD is one of
+
+    \b
+    ngram     n-gram model with start and end of a sequence, smoothed by Kneser-Ney
+              (--order --smoothing)
+    spectral  weighted automaton from the singular value decomposition of a Hankel matrix
+              (--states --max-states --statistic --basis --max-length --scaling --operators
+              --ends --svd --select)
+
+    In an event table, --order may also name the column that sorts the events, like --order-by.
 
     \b
     Examples:
-      momata learn ngram train.txt --out model.npz
+      momata learn spectral train.txt --out model.npz
+      momata learn spectral tags.conllu --tags upos --states 20 --scaling none,sums --out tags.npz
       momata learn ngram clicks.csv --group session --order-by time --symbol page --out clicks.npz
     """  # noqa: D301
     from momata.io.streams import check_writable
 
-    order, column = _split_orders(orders)
+    orders, column = _split_orders(order)
+    _refuse_options_of_others(method, orders)
     how = with_order(how, column)
     not_twice(**{"TRAIN": train, "--valid": valid})
     check_writable(out, force)
+    if plot is not None:
+        from momata.report.plots import is_installed, missing_extra
+
+        check_writable(plot, force)
+        if not is_installed():
+            raise missing_extra(ImportError("", name="matplotlib"))
     if out != "-" and train != "-" and Path(out).exists() and Path(train).exists() and Path(out).samefile(train):
         raise click.UsageError(
             f"--out {out} is the training data itself, which the model would replace. Name another file."
         )
+    options = {name: options[name] for name in OPTIONS_OF[method] if name in options}
+    if "basis" in options:
+        options["basis"] = _bases(options["basis"])
+    if method == "ngram":
+        options["order"] = orders
     seconds: dict[str, float] = {}
     began = time.perf_counter()
     corpus = read(train, how)
-    held_out = None if valid is None else read(valid, how)
+    options["valid"] = None if valid is None else read(valid, how)
     seconds["read"] = time.perf_counter() - began
-    from momata.learn.ngram import learn_ngram
-
-    with show_progress("choosing the order") as show:
-        result = learn_ngram(
-            corpus, order, smoothing, held_out, seed=seed,
-            callback=lambda entry: show(f"order {entry['order']}, held-out log-likelihood {entry['validation_log_prob']:.1f}"),
-        )  # fmt: skip
+    result = _LEARNERS[method](corpus, options, seed)
     result.model.training["chars"] = bool(how["chars"] or how["format"] == "chars")
     began = time.perf_counter()
     save_model(result.model, out, force)
     seconds |= result.seconds | {"write": time.perf_counter() - began}
+    if plot is not None:
+        from momata.report.curves import write_curve
+
+        write_curve(result, plot, force)
     _report(result, corpus, out, seconds, as_json or out == "-")
 
 
+def _refuse_options_of_others(method: str, order: int | None) -> None:
+    """Refuse options that the method does not have, rather than ignore them."""
+    context = click.get_current_context()
+    known = {name for names in OPTIONS_OF.values() for name in names}
+    for name in sorted(known - set(OPTIONS_OF[method])):
+        given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if given and (name != "order" or order is not None):
+            raise click.UsageError(
+                f"learn {method} has no option --{name.replace('_', '-')}. "
+                f"It has: {', '.join('--' + n.replace('_', '-') for n in OPTIONS_OF[method])}."
+            )
+
+
+def _bases(text: str) -> tuple[Any, ...]:
+    from momata.core.basis import check_basis_name
+    from momata.io.basis_file import read_basis
+
+    found: list[Any] = []
+    for name in text.split(","):
+        if name.startswith("file:"):
+            found.append(read_basis(name.removeprefix("file:")))
+        else:
+            check_basis_name(name)
+            found.append(name)
+    return tuple(found)
+
+
+def _learn_ngram(corpus: Any, options: dict[str, Any], seed: int) -> Any:
+    from momata.learn.ngram import HIGHEST_TRIED, learn_ngram
+
+    with show_progress("choosing the order", HIGHEST_TRIED) as show:
+        return learn_ngram(
+            corpus, **options, seed=seed,
+            callback=lambda e: show(f"order {e['order']}, held-out log-likelihood {e['validation_log_prob']:.1f}"),
+        )  # fmt: skip
+
+
+def _learn_spectral(corpus: Any, options: dict[str, Any], seed: int) -> Any:
+    from momata.learn.spectral import learn_spectral
+
+    n_states = options.pop("states")
+    tries = 1 if n_states != "auto" else options["max_states"]
+    tries *= len(options["statistic"]) * len(options["basis"]) * len(options["scaling"])
+    with show_progress("choosing the automaton", tries) as show:
+        return learn_spectral(
+            corpus, n_states, **options, seed=seed,
+            callback=lambda e: show(f"{e['n_states']} states, held-out log-likelihood {e['validation_log_prob']:.1f}"),
+        )  # fmt: skip
+
+
+_LEARNERS: dict[str, Callable[[Any, dict[str, Any], int], Any]] = {"ngram": _learn_ngram, "spectral": _learn_spectral}
+
+
 def _report(result: Any, corpus: Any, out: str, seconds: dict[str, float], as_json: bool) -> None:
+    order = result.model.training.get("order")
     found = {
         "method": result.method,
         "n_states": result.n_states,
-        "order": result.model.order,
+        **({} if order is None else {"order": order}),
         "statistic": result.statistic,
         "status": result.status.name,
         "n_sequences": len(corpus),
@@ -136,18 +304,37 @@ def _report(result: Any, corpus: Any, out: str, seconds: dict[str, float], as_js
         "curve": result.curve,
         "model": out,
     }
+    if result.singular_values is not None:
+        found["singular_values"] = result.singular_values
     if out == "-":
         return
     if as_json:
         print_json(found)
         return
-    if result.curve:
-        rows = [
-            (c["order"], c["n_states"], c["validation_log_prob"], "*" if c["order"] == result.model.order else "")
-            for c in result.curve
-        ]
-        print_table(rows, ("order", "contexts", "held-out log prob", ""))
-    click.echo(
-        f"{out}: {result.method} of order {result.model.order}, {result.n_states} contexts, {corpus.n_symbols} symbols; "
-        f"status {result.status.name}"
-    )
+    _print_curve(result)
+    states = f"{result.n_states} {'contexts' if result.method == 'ngram' else 'states'}"
+    name = result.method if order is None else f"{result.method} of order {order}"
+    click.echo(f"{out}: {name}, {states}, {corpus.n_symbols} symbols; status {result.status.name}")
+    if result.status.name != "OK":
+        click.echo(f"momata: {result.status.name}: {result.status.value}", err=True)
+
+
+_TITLES = {
+    "order": "order", "n_states": "states", "statistic": "statistic", "basis": "basis", "scaling": "scaling",
+    "validation_log_prob": "held-out log prob", "validation_wer": "held-out WER",
+}  # fmt: skip
+_MOST_ROWS = 15
+
+
+def _print_curve(result: Any) -> None:
+    """Print what was tried, the best rows if there are many."""
+    if len(result.curve) < 2:
+        return
+    keys = [key for key in _TITLES if key in result.curve[0]]
+    titles = [("contexts" if key == "n_states" and result.method == "ngram" else _TITLES[key]) for key in keys]
+    measure, sign = ("validation_wer", 1) if "validation_wer" in keys else ("validation_log_prob", -1)
+    rows = sorted(result.curve, key=lambda e: sign * e[measure])
+    best, kept = rows[0], rows[:_MOST_ROWS] if len(rows) > _MOST_ROWS else result.curve
+    print_table([[*(e[k] for k in keys), "*" if e is best else ""] for e in kept], [*titles, ""])
+    if len(rows) > len(kept):
+        click.echo(f"({len(rows) - len(kept)} more were tried)")

@@ -215,9 +215,13 @@ def _shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def show_progress(label: str) -> Any:
-    """Return a context whose value is a function of a text: shown behind a turning wheel, on a terminal only."""
+def show_progress(label: str, total: int | None = None) -> Any:
+    """Return a context whose value is a function of a text, to be called after each of ``total`` steps.
+
+    On a terminal, and only when it takes more than a second, a bar shows how far it is.
+    """
     import contextlib
+    import time
 
     @contextlib.contextmanager
     def shown() -> Any:
@@ -225,8 +229,26 @@ def show_progress(label: str) -> Any:
             yield lambda text: None
             return
         from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        with Console(stderr=True).status(label) as status:
-            yield lambda text: status.update(f"{label}: {text}")
+        began, n_done = time.monotonic(), 0
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        task = bar.add_task(label, total=total)
+        started = False
+
+        def show(text: str) -> None:
+            nonlocal n_done, started
+            n_done += 1
+            if not started and time.monotonic() - began > 1.0:
+                bar.start()
+                started = True
+            bar.update(task, completed=n_done, description=f"{label}: {text}")
+
+        try:
+            yield show
+        finally:
+            if started:
+                bar.stop()
 
     return shown()

@@ -187,6 +187,20 @@ class CountedTree:
             level_offsets=self.level_offsets[: depth + 2], sequence_node=None,
         )  # fmt: skip
 
+    def over(self, alphabet: Alphabet) -> CountedTree:
+        """Return the same tree over an alphabet that has its symbols in the same order, and maybe others."""
+        if alphabet == self.alphabet:
+            return replace(self, alphabet=alphabet)
+        table = np.array([-1 if (found := alphabet.find(s)) is None else found for s in self.alphabet], dtype=np.int32)
+        seen = table[np.unique(self.symbol[1:])]
+        if np.any(seen < 0) or np.any(np.diff(seen) <= 0):
+            raise AlphabetError(
+                f"a tree over {len(self.alphabet)} symbols cannot be read over these {len(alphabet)}: some are missing or in "
+                "another order. Recode the corpus and count again."
+            )
+        symbol = np.append(self.symbol[:1], table[self.symbol[1:]])
+        return replace(self, alphabet=alphabet, symbol=symbol)
+
     def merge(self, other: CountedTree) -> CountedTree:
         """Return the tree of both corpora together: counts add, exactly and in any order of merging."""
         if (self.kind, self.depth) != (other.kind, other.depth):

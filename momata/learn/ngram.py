@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from momata.core.alphabet import UNKNOWN, Alphabet
+from momata.core.alphabet import Alphabet
 from momata.core.corpus import Corpus, as_corpus
 from momata.core.counting import count_substrings
 from momata.core.tree import CountedTree
 from momata.core.wfa import WFA
-from momata.errors import AlphabetError, DataError, OptionError, whole
+from momata.errors import DataError, OptionError, whole
 from momata.learn.result import FitResult, Status
+from momata.learn.selection import held_out_corpus
 from momata.predict.ngram_model import MAX_ORDER, NGramModel, Smoothing
 
-__all__ = ["count_ngrams", "learn_ngram"]
+__all__ = ["best_order", "count_ngrams", "learn_ngram"]
 
 HIGHEST_TRIED = 12
 PATIENCE = 2  # orders that may be worse than the best before the search stops
@@ -102,18 +103,6 @@ def _automaton(model: NGramModel) -> WFA | None:
     return model.to_wfa() if model.n_states**2 * len(model.alphabet) <= _MANAGEABLE else None
 
 
-def _held_out(valid: Any, alphabet: Alphabet) -> Corpus:
-    """Return held-out data over the alphabet of training; what training lacks takes the share for unknown symbols."""
-    given = as_corpus(valid)
-    missing = given.first_unknown(alphabet)
-    if missing and alphabet.find(UNKNOWN) is None:
-        raise AlphabetError(
-            f"the held-out data have {missing}, which training lacks, and the model will keep no share for unknown symbols. "
-            "Leave such sequences out, or smooth a model over an open alphabet."
-        )
-    return given.recode(alphabet, "share")
-
-
 def _choose_order(
     corpus: Corpus,
     smoothing: Smoothing,
@@ -126,19 +115,38 @@ def _choose_order(
     """Return the order that gives held-out data the highest likelihood, and the whole curve."""
     if valid is None and len(corpus) < 2:
         return min(FALLBACK_ORDER, max_order), []
-    train, held_out = corpus.split(fraction, seed) if valid is None else (corpus, _held_out(valid, corpus.alphabet))
+    train, held_out = (
+        corpus.split(fraction, seed) if valid is None else (corpus, held_out_corpus(valid, corpus.alphabet))
+    )
+    tree: CountedTree | None = None
+
+    def counted(order: int) -> CountedTree:
+        nonlocal tree
+        if tree is None or order > tree.depth:
+            tree = count_ngrams(train, min(max(4, 2 * tree.depth if tree else 0), max_order))
+        return tree
+
+    return best_order(counted, corpus.alphabet, held_out, smoothing, max_order, callback)
+
+
+def best_order(
+    counted: Callable[[int], CountedTree],
+    alphabet: Alphabet,
+    held_out: Corpus,
+    smoothing: Smoothing = "kn",
+    max_order: int = HIGHEST_TRIED,
+    callback: Callable[[dict[str, Any]], None] | None = None,
+) -> tuple[int, list[dict[str, Any]]]:
+    """Return the order, tried upwards, that gives held-out data the highest likelihood, and the whole curve.
+
+    ``counted`` returns n-gram counts that reach an order.
+    """
     weights = np.ones(len(held_out)) if held_out.weights is None else held_out.weights
-    if not len(held_out):
-        raise DataError("held-out data without sequences cannot choose an order. Give some, or name the order.")
     n_events = float(weights @ (held_out.lengths + 1))
     curve: list[dict[str, Any]] = []
-    best, best_order = -np.inf, 1
-    depth, tree = 0, None
+    best, found = -np.inf, 1
     for order in range(1, max_order + 1):
-        if tree is None or order > depth:
-            depth = min(max(4, 2 * depth), max_order)
-            tree = count_ngrams(train, depth)
-        model = NGramModel(tree, corpus.alphabet, order, smoothing)
+        model = NGramModel(counted(order), alphabet, order, smoothing)
         score = float(model.log_prob(held_out) @ weights)
         curve.append({
             "order": order, "n_states": model.n_states, "validation_log_prob": score,
@@ -147,12 +155,12 @@ def _choose_order(
         if callback:
             callback(curve[-1])
         if score > best:
-            best, best_order = score, order
-        elif order >= best_order + PATIENCE:
+            best, found = score, order
+        elif order >= found + PATIENCE:
             break
     if best == -np.inf:
         raise DataError(
             f"held-out data have probability 0 under every order from 1 to {curve[-1]['order']}, so none can be chosen. "
             "Smooth (kn, mkn), or name the order."
         )
-    return best_order, curve
+    return found, curve

@@ -198,8 +198,11 @@ class AutomatonModel(LanguageModel):
 
     # ------------------------------------------------------------------ whole corpora, over their prefix tree
 
-    def node_scores(self, tree: CountedTree) -> NodeScores:
-        """Return what the automaton says at every node of a prefix tree."""
+    def node_scores(self, tree: CountedTree, backed: tuple[Array, Array] | None = None) -> NodeScores:
+        """Return what the automaton says at every node of a prefix tree.
+
+        ``backed`` are the backing's chances of each node's symbol and of the end after it, where they are known already.
+        """
         ready, n = self.ready, tree.n_nodes
         chance, stop, negative, lost = np.empty(n), np.empty(n), np.zeros(n), np.empty(n, bool)
         where = (tree.symbol, tree.parent, tree.level_offsets, ready.initial, ready.operators)
@@ -212,7 +215,7 @@ class AutomatonModel(LanguageModel):
         if self.backing is None:
             uniform = np.full(n, 1.0 / (len(self.alphabet) + 1))
             return NodeScores(tree, chance, stop, negative, lost, uniform, uniform)
-        return NodeScores(tree, chance, stop, negative, lost, *self.backing.walk_tree(tree)[1:])
+        return NodeScores(tree, chance, stop, negative, lost, *(backed or self.backing.walk_tree(tree)[1:]))
 
     def plain_scores(self, tree: CountedTree) -> tuple[Array, Array]:
         """Return the automaton's own scores, of any sign: of each node's symbol after its parent, of the end after each node."""
@@ -372,12 +375,13 @@ class AutomatonModel(LanguageModel):
 _NO_TABLE: tuple[Any, ...] = (np.empty((0, 0)), np.empty(0, np.int32), 0.0, 0.0, np.empty(0, np.int32))
 
 
-def choose_share(model: AutomatonModel, held_out: CountedTree) -> AutomatonModel:
+def choose_share(model: AutomatonModel, held_out: CountedTree | NodeScores) -> AutomatonModel:
     """Return the model with the share of its backing, and the distrust of negative mass, that suit held-out data best.
 
-    ``held_out`` is the prefix tree of sequences over the model's alphabet; the automaton walks it once for all candidates.
+    ``held_out`` is the prefix tree of sequences over the model's alphabet, or what `AutomatonModel.node_scores` said of it;
+    the automaton walks it once for all candidates.
     """
-    scores = model.node_scores(held_out)
+    scores = held_out if isinstance(held_out, NodeScores) else model.node_scores(held_out)
     candidates = [(share, distrust) for share in SHARES for distrust in DISTRUSTS]
     share, distrust = max(candidates, key=lambda c: scores.total(*c))
     return AutomatonModel(model.wfa, model.backing, share, distrust, model.training)
