@@ -193,8 +193,7 @@ def learn(
 
     \b
     Examples:
-      momata learn spectral train.txt --out model.npz
-      momata learn spectral tags.conllu --tags upos --states 20 --scaling none,sums --out tags.npz
+      momata learn spectral train.txt --out model.npz --plot curve.svg
       momata learn ngram clicks.csv --group session --order-by time --symbol page --out clicks.npz
     """  # noqa: D301
     from momata.io.streams import check_writable
