@@ -49,6 +49,16 @@ def peak_bytes(function: Callable[[], Any]) -> int | None:
     return peak
 
 
+def peak_resident(function: Callable[[], Any]) -> int | None:
+    """Return the most memory that the whole process held while a function ran; None where the system cannot say."""
+    if not _CLEAR.exists():
+        return None
+    gc.collect()
+    _CLEAR.write_text("5")
+    function()
+    return _resident("VmHWM")
+
+
 def _resident(name: str) -> int:
     line = next(x for x in _STATUS.read_text().splitlines() if x.startswith(name))
     return int(line.split()[1]) * 1024

@@ -163,6 +163,7 @@ class SpectralLearner(_SequenceLearner):
             old = [moments.over(corpus.alphabet) for moments in before[:2]]
             parts = old[0].merge(parts[0]), old[1].merge(parts[1])
             held_out = Corpus.concatenate([before[2].recode(corpus.alphabet), held_out])
+        parts = parts[0].like(parts[1]), parts[1]
         self.moments_ = (*parts, held_out)
         coded = held_out_corpus(held_out, parts[0].model_alphabet)
         return self._keep(fit_moments(*parts, coded, settings))  # type: ignore[no-any-return]

@@ -53,6 +53,28 @@ def count_substrings(
     return {string: (count, end[string]) for string, count in through.items()}
 
 
+# ------------------------------------------------------------------ Hankel matrices
+
+
+def expectation(
+    sequences: Iterable[Sequence[Hashable]], statistic: str, string: String, weights: Iterable[Any] | None = None
+) -> float:
+    """How often a string is the whole of a sequence, its start, its end, or anywhere in it: the mean over the sequences."""
+    counted = total = 0
+    sequences = list(sequences)
+    for sequence, weight in zip(sequences, [1] * len(sequences) if weights is None else weights, strict=True):
+        total += weight
+        for first in range(len(sequence) - len(string) + 1):
+            at_start, at_end = first == 0, first + len(string) == len(sequence)
+            if statistic in ("string", "prefix") and not at_start:
+                continue
+            if statistic in ("string", "suffix") and not at_end:
+                continue
+            if tuple(sequence[first : first + len(string)]) == string:
+                counted += weight
+    return counted / total
+
+
 # ------------------------------------------------------------------ weighted automata
 
 
@@ -65,6 +87,15 @@ def wfa_weight(initial: Sequence[float], final: Sequence[float], operators: Any,
             weight *= float(operators[sigma][here][there])
         total += weight
     return total
+
+
+def assert_same_function(f: Any, g: Any, longest: int = 6, rtol: float = 1e-8) -> None:
+    """Two automata give every string up to a length the same weight, but for ``rtol`` times the largest weight of the first."""
+    strings = list(all_strings(f.alphabet, longest))
+    one, other = ([float(w) for w in wfa.weights(strings)] for wfa in (f, g))
+    largest = max(map(abs, one))
+    worst = max(range(len(strings)), key=lambda i: abs(one[i] - other[i]))
+    assert abs(one[worst] - other[worst]) <= rtol * largest, (strings[worst], one[worst], other[worst], largest)
 
 
 # ------------------------------------------------------------------ n-grams

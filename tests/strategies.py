@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from momata.core.alphabet import Alphabet
+from momata.core.basis import Basis
 from momata.core.corpus import Corpus
 from momata.core.wfa import WFA
 
@@ -47,6 +48,15 @@ def corpora(
     if weights and draw(st.booleans()):
         found = np.array(draw(st.lists(st.integers(1, 4), min_size=size, max_size=size)), dtype=np.int64)
     return Corpus(tokens, offsets, alphabet, found)
+
+
+@st.composite
+def bases(draw, alphabet: Alphabet, max_strings: int = 5, max_length: int = 3) -> Basis:
+    """Any basis: of strings that occur or not, in any order, with the empty string or without."""
+    symbols = st.sampled_from(alphabet.symbols) if len(alphabet) else st.nothing()
+    string = st.lists(symbols, max_size=max_length if len(alphabet) else 0).map(tuple)
+    strings = st.lists(string, min_size=1, max_size=max_strings, unique=True)
+    return Basis(tuple(draw(strings)), tuple(draw(strings)))
 
 
 @st.composite

@@ -2,6 +2,7 @@
 
 Blocks marked ``sh`` and ``python`` run from top to bottom in one folder; a ``text`` block right after one is what it prints on
 standard output, white space apart, where ``...`` stands for anything. Lines that fetch or install are not run but looked up.
+The Python blocks of a guide in ``docs/`` run in one process, each with the names of those above it.
 """
 
 from __future__ import annotations
@@ -68,6 +69,26 @@ def test_readme_runs_and_prints_what_it_shows(tmp_path: Path) -> None:
         if block.output is not None:
             assert agrees(block.output, printed), (
                 f"README.md, line {block.line} shows\n{block.output}\nbut prints\n{printed}"
+            )
+
+
+@pytest.mark.parametrize("guide", ["automata.md", "spectral.md"])
+def test_guides_run_and_print_what_they_show(
+    guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if guide == "spectral.md":
+        pytest.importorskip("matplotlib")  # it draws a curve
+    monkeypatch.chdir(tmp_path)
+    blocks = blocks_of((ROOT / "docs" / guide).read_text(encoding="utf-8"))
+    assert blocks
+    names: dict[str, object] = {}
+    for block in blocks:
+        assert block.language == "python", f"{guide}, line {block.line}: a shell block, which nothing runs"
+        exec(compile(block.code, guide, "exec"), names)
+        printed = capsys.readouterr().out
+        if block.output is not None:
+            assert agrees(block.output, printed), (
+                f"{guide}, line {block.line} shows\n{block.output}\nbut prints\n{printed}"
             )
 
 

@@ -240,5 +240,14 @@ def _matched(counts: Counts, k: int, max_length: int) -> Basis:
     coded = Basis(prefixes, suffixes).encode(counts.tree.alphabet)
     pattern = read_cells(counts.tree, counts.values, coded[1], counts.tree.find_all(coded[0]))
     match = maximum_bipartite_matching(pattern, perm_type="column")
-    pairs = [(p, suffixes[match[i]]) for i, p in enumerate(prefixes) if match[i] >= 0][:k]
-    return Basis(tuple(dict.fromkeys([(), *(p for p, _ in pairs)])), tuple(dict.fromkeys([(), *(s for _, s in pairs)])))
+    pairs = [(i, int(j)) for i, j in enumerate(match) if j >= 0]
+    if pattern[0, 0]:
+        pairs = [(0, 0), *((i, j) for i, j in pairs if i and j)]  # the empty string is paired with itself
+    else:
+        pairs.sort(key=all)  # stable: pairs with the empty string first
+    del pairs[k:]
+    while True:
+        P, S = (tuple(dict.fromkeys([0, *(pair[side] for pair in pairs)])) for side in (0, 1))
+        if max(len(P), len(S)) <= k:
+            return Basis(tuple(prefixes[i] for i in P), tuple(suffixes[j] for j in S))
+        pairs.pop()

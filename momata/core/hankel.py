@@ -133,7 +133,7 @@ def hankel_from_counts(counts: Counts, basis: Basis) -> HankelBlocks:
     N = counts.n_sequences
     if not N:
         raise DataError("a corpus without sequences has no Hankel matrix. Give at least one, which may be empty.")
-    tree, values = counts.tree, counts.values
+    tree, values = counts.tree, counts.values / N
     needed = basis.longest_prefix + basis.longest_suffix + 1
     if tree.depth < needed:
         raise BasisError(
@@ -144,13 +144,13 @@ def hankel_from_counts(counts: Counts, basis: Basis) -> HankelBlocks:
     rows = tree.find_all(prefixes)
     after = np.full((len(tree.alphabet), rows.size), -1, np.int64)
     trees.place_children(tree.symbol, tree.child_start, rows, after)
-    hankel = read_cells(tree, values, suffixes, rows) / N
-    stacked = read_cells(tree, values, suffixes, after.ravel()) / N
+    hankel = read_cells(tree, values, suffixes, rows)
+    stacked = read_cells(tree, values, suffixes, after.ravel())
     at_start = counts.prefix_tree.end if counts.to_end else counts.prefix_tree.through
     starts = values_at(at_start, counts.prefix_tree.find_all(suffixes)) / N
     return HankelBlocks(
-        hankel, _unstacked(stacked, rows.size), values_at(values, rows) / N,
-        values_at(values, tree.find_all(suffixes)) / N, basis, tree.alphabet, counts.statistic, N,
+        hankel, _unstacked(stacked, rows.size), values_at(values, rows),
+        values_at(values, tree.find_all(suffixes)), basis, tree.alphabet, counts.statistic, N,
         starts, values_at(tree.end, rows) / N,
     )  # fmt: skip
 

@@ -85,6 +85,8 @@ def truncated_svd(
         method = "dense" if matrix.shape[0] * matrix.shape[1] <= _DENSE_CELLS or 2 * rank >= side else "arpack"
     if method == "arpack" and rank >= side:
         method = "dense"  # Lanczos finds all but one at most
+    elif method == "arpack" and not np.any(matrix.data if sparse else matrix):
+        method = "random"  # Lanczos cannot start from zeros
     with threadpool_limits(limits=1, user_api="blas") if method == "arpack" else _no_limits():
         if method == "dense":
             U, s, Vt = np.linalg.svd(matrix.toarray() if sparse else matrix, full_matrices=False)

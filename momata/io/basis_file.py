@@ -20,7 +20,7 @@ def read_basis(path: str | os.PathLike[str]) -> Basis:
     text = decode_text(read_bytes(path), path)
     try:
         found = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError also of a number with too many digits
         line, column = getattr(error, "lineno", None), getattr(error, "colno", None)
         raise FormatError("is no JSON. A basis is an object with prefixes and suffixes.", name, line, column) from None
     if not isinstance(found, dict) or set(found) != {"prefixes", "suffixes"}:

@@ -52,6 +52,10 @@ class Moments:
         ngrams = None if self.ngrams is None or other.ngrams is None else self.ngrams.merge(other.ngrams)
         return Moments(counts, ngrams, self.alphabet)
 
+    def like(self, whole: Moments) -> Moments:
+        """Return the moments of a part of a sample, without the n-grams that the whole lacks."""
+        return replace(self, ngrams=None) if whole.ngrams is None else self
+
     def over(self, alphabet: Alphabet) -> Moments:
         """Return the same moments over an alphabet with more symbols behind those that there are."""
         counts = {

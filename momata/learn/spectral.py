@@ -155,8 +155,8 @@ def learn_spectral(
         raise DataError("a corpus without sequences cannot be learned from. Give at least one, which may be empty.")
     if valid is None:
         train, held_out = hold_out(corpus, fraction, seed)
-        moments = settings.count(train)
         whole_sample = settings.count(corpus)
+        moments = settings.count(train).like(whole_sample)
     else:
         moments = whole_sample = settings.count(corpus)
         held_out = as_corpus(valid)
@@ -182,24 +182,23 @@ def fit_moments(
     if moments.ngrams is not None:
         tree = moments.ngrams
         order = best_order(lambda _: tree, moments.model_alphabet, held_out, max_order=tree.depth)[0]
-    choice = choose_automaton(
-        _candidates(moments, settings), moments.backing(order), held_out, settings.select, callback
-    )
+    show = callback and (lambda entry: callback({name: value for name, value in entry.items() if name != "settings"}))
+    choice = choose_automaton(_candidates(moments, settings), moments.backing(order), held_out, settings.select, show)
     chosen = choice.options["settings"]
+    tried = next(e for e in choice.curve if e["settings"] is chosen and e["n_states"] == choice.model.n_states)
     for entry in choice.curve:
         del entry["settings"]
     selected = time.perf_counter()
-    path = chosen.path(whole_sample, choice.model.n_states)
-    wfa = path.automaton(min(choice.model.n_states, path.max_rank))
+    wanted = choice.model.n_states if settings.n_states == "auto" else settings.n_states
+    path = chosen.path(whole_sample, wanted)
+    wfa = path.automaton(min(wanted, path.max_rank))
     training = {
         "method": "spectral", "statistic": chosen.statistics[0], "basis": str(chosen.bases[0]), "max_length": settings.max_length,
         "scaling": chosen.scalings[0], "operators": settings.operators, "ends": settings.ends, "select": settings.select,
         "seed": settings.seed, "curve": choice.curve,
     }  # fmt: skip
     model = AutomatonModel(wfa, whole_sample.backing(order), choice.model.share, choice.model.distrust, training)
-    asked = settings.n_states if settings.n_states != "auto" else wfa.n_states
-    entry = max(choice.curve, key=lambda e: e["n_states"] == choice.model.n_states)
-    status = _status(model, wfa.n_states < asked, float(entry["negative_mass"]))
+    status = _status(model, settings.n_states != "auto" and wfa.n_states < wanted, float(tried["negative_mass"]))
     seconds = {"select": selected - began, "factorise": time.perf_counter() - selected}
     return FitResult(
         model, wfa, status, "spectral", chosen.statistics[0], wfa.n_states, choice.curve, seconds, path.singular_values

@@ -103,6 +103,46 @@ def test_merging_what_does_not_fit_is_refused():
         count_prefixes(corpus, 2).merge(count_prefixes(Corpus.from_sequences(["abc"]), 2))
 
 
+@given(kinds, corpora(weights=True), st.integers(0, 4), st.permutations("wxyz"), st.data())
+def test_over_an_alphabet_with_more_symbols_is_counting_over_it(kind, corpus, depth, more, data):
+    """New symbols may stand before, between and behind those that there are, which keep their order."""
+    symbols = list(corpus.alphabet)
+    for new in more[: data.draw(st.integers(0, 4))]:
+        symbols.insert(data.draw(st.integers(0, len(symbols))), new)
+    alphabet = Alphabet(symbols)
+    tree = COUNTS[kind](corpus, depth)
+    wider = tree.over(alphabet)
+    expected = COUNTS[kind](corpus.recode(alphabet), depth)
+    assert_same(wider, expected)
+    assert wider.alphabet is alphabet
+    assert np.array_equal(wider.suffix_link, expected.suffix_link)
+    assert [wider.string(u) for u in range(tree.n_nodes)] == [tree.string(u) for u in range(tree.n_nodes)]
+    if kind == "prefix":
+        assert np.array_equal(wider.sequence_node, expected.sequence_node)
+
+
+def test_over_an_alphabet_without_what_never_occurs():
+    tree = count_substrings(Corpus.from_sequences(["ac"], Alphabet("abcd")), 2)
+    narrow = tree.over(Alphabet("ac"))
+    assert_same(narrow, count_substrings(Corpus.from_sequences(["ac"]), 2))
+    assert tree.alphabet.symbols == ("a", "b", "c", "d"), "the tree itself stays as it is"
+    assert tree.symbol.tolist() == [-1, 0, 2, 2]
+
+
+def test_over_the_same_symbols_takes_the_new_alphabet():
+    tree = count_substrings(Corpus.from_sequences(["ab"]), 2)
+    closed = Alphabet("ab", closed=True)
+    assert tree.over(closed).alphabet is closed
+    assert not tree.alphabet.closed
+
+
+@pytest.mark.parametrize("symbols", ["a", "ba", "bca", "acd", ""])
+def test_over_an_alphabet_that_lacks_symbols_or_turns_them_round_is_refused(symbols):
+    tree = count_substrings(Corpus.from_sequences(["ab"]), 2)
+    with pytest.raises(AlphabetError, match=r"a tree over 2 symbols .* some are missing or in another order"):
+        tree.over(Alphabet(symbols))
+
+
 def test_memory_is_that_of_five_arrays_of_at_most_28_bytes_a_node():
     tree = count_substrings(Corpus.from_sequences(["abcab"]), 3)
     assert tree.n_bytes == tree.n_nodes * (4 + 4 + 4 + 8 + 8) + 4

@@ -1,0 +1,111 @@
+"""The expectation step: how often each weight of an automaton is used, over all strings of a plan and all paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from momata._kernels import chains
+from momata.core.plan import WalkPlan
+from momata.core.wfa import WFA
+from momata.threads import map_threads
+
+__all__ = ["Expectations", "Precision", "expect", "log_likelihood"]
+
+Array = NDArray[np.float64]
+Precision = Literal["float64", "float32"]
+
+_LANES = 8  # sums of their own, of every eighth block each, so that results do not depend on the number of threads
+_LANE_WEIGHTS = 2**21  # weights up to which there are as many lanes
+
+
+@dataclass(frozen=True, eq=False)
+class Expectations:
+    """What the expectation step finds.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        Of all strings, counted as often as they occur; -inf if one of them is impossible.
+    operators : (n_symbols, n, n) array
+        Expected number of times that each arc is used.
+    final, initial : (n,) arrays
+        Expected numbers of strings that end, and start, in each state.
+    """
+
+    log_likelihood: float
+    operators: Array
+    final: Array
+    initial: Array
+
+
+class _Operands:
+    """An automaton as the kernels want it, in one precision."""
+
+    def __init__(self, wfa: WFA, precision: Precision) -> None:
+        self.initial, self.operators, self.final = (
+            np.ascontiguousarray(a, dtype=precision) for a in (wfa.initial, wfa.operators, wfa.final)
+        )
+        self.sums: NDArray[Any] = self.operators.sum(axis=2)
+        self.ends: NDArray[Any] = self.operators @ self.final
+
+    @cached_property
+    def transposed(self) -> NDArray[Any]:
+        return np.ascontiguousarray(self.operators.transpose(0, 2, 1))
+
+    @property
+    def all(self) -> tuple[NDArray[Any], ...]:
+        return self.initial, self.operators, self.final, self.sums, self.ends
+
+    def rows(self, n_slots: int) -> NDArray[Any]:
+        return np.empty((n_slots, self.initial.size), self.initial.dtype)
+
+    def space(self, n_slots: int) -> tuple[NDArray[Any], ...]:
+        inverse = np.empty(n_slots, self.initial.dtype)
+        return self.rows(n_slots), self.rows(n_slots), inverse, np.empty(n_slots), np.empty(n_slots, np.int32)
+
+
+def expect(plan: WalkPlan, wfa: WFA, precision: Precision = "float64") -> Expectations:
+    r"""Return the expected uses of the weights of a non-negative automaton, given the strings of a plan.
+
+    Cost: three products of (nodes, n, n). Strings that the automaton cannot make are left out.
+    """
+    operands = _Operands(wfa, precision)
+    shape = wfa.operators.shape
+
+    def sum_lane(first: int) -> tuple[float, Array, Array, Array]:
+        counts, stops, starts = np.zeros(shape), np.zeros(shape[1]), np.zeros(shape[1])
+        space, bwd = operands.space(plan.most_slots), operands.rows(plan.most_slots)
+        total = 0.0
+        for block in plan.blocks[first::n_lanes]:
+            total += chains.expect_block(
+                block.parent_slot, block.end, block.groups, *operands.all, *space, operands.transposed, bwd, counts, stops, starts
+            )
+        return total, counts, stops, starts
+
+    _ = operands.transposed  # before threads ask for it
+    n_lanes = min(len(plan.blocks), _LANES if wfa.operators.size <= _LANE_WEIGHTS else 2)
+    with threadpool_limits(limits=1, user_api="blas"):
+        lanes = map_threads(sum_lane, [(first,) for first in range(n_lanes)])
+    total, counts, stops, starts = (sum(part[1:], start=part[0]) for part in zip(*lanes, strict=True))
+    return Expectations(float(total), counts * wfa.operators, stops * wfa.final, starts * wfa.initial)
+
+
+def log_likelihood(plan: WalkPlan, wfa: WFA, precision: Precision = "float64") -> float:
+    """Return the log-likelihood of the strings of a plan under a non-negative automaton."""
+    operands = _Operands(wfa, precision)
+
+    def sum_lane(first: int) -> float:
+        space, total = operands.space(plan.most_slots), 0.0
+        for block in plan.blocks[first::n_lanes]:
+            total += chains.log_likelihood_block(block.parent_slot, block.end, block.groups, *operands.all, *space)
+        return total
+
+    n_lanes = min(len(plan.blocks), _LANES)
+    with threadpool_limits(limits=1, user_api="blas"):
+        return float(sum(map_threads(sum_lane, [(first,) for first in range(n_lanes)])))
