@@ -41,7 +41,7 @@ _HOMES = {
         "MomataError",
         "OptionError",
     ),
-    "momata.estimators": ("NGramLearner", "SpectralLearner"),
+    "momata.estimators": ("EMLearner", "NGramLearner", "SpectralLearner"),
     "momata.io": (
         "from_hmmlearn",
         "load",
@@ -53,6 +53,7 @@ _HOMES = {
         "write_corpus",
         "write_model",
     ),
+    "momata.learn.em": ("learn_em", "learn_online", "polish"),
     "momata.learn.factors": ("RankPath", "automaton_of_factors", "rank_path"),
     "momata.learn.ngram": ("learn_ngram",),
     "momata.learn.result": ("FitResult", "Status"),

@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from momata.core.alphabet import STOP, Alphabet
 from momata.core.corpus import Corpus, as_corpus
+from momata.core.expectation import Precision
 from momata.core.linalg import SVDMethod
-from momata.errors import DataError
+from momata.errors import DataError, OptionError
+from momata.learn.em import learn_em
 from momata.learn.factors import Ends, Operators
 from momata.learn.moments import Moments
 from momata.learn.ngram import learn_ngram
@@ -23,7 +25,7 @@ from momata.learn.spectral import Settings, fit_moments, learn_spectral, several
 from momata.predict.language_model import LanguageModel
 from momata.predict.ngram_model import Smoothing
 
-__all__ = ["NGramLearner", "SpectralLearner"]
+__all__ = ["EMLearner", "NGramLearner", "SpectralLearner"]
 
 
 class _SequenceLearner(BaseEstimator):  # type: ignore[misc]
@@ -124,6 +126,7 @@ class SpectralLearner(_SequenceLearner):
         ends: Ends = "start",
         svd: SVDMethod = "auto",
         select: Criterion = "log_prob",
+        polish: int = 0,
         fraction: float = 0.1,
         seed: int = 0,
     ) -> None:
@@ -137,6 +140,7 @@ class SpectralLearner(_SequenceLearner):
         self.ends = ends
         self.svd = svd
         self.select = select
+        self.polish = polish
         self.fraction = fraction
         self.seed = seed
 
@@ -150,6 +154,10 @@ class SpectralLearner(_SequenceLearner):
 
         Of each collection a part is held out, and these parts are kept. New symbols may appear at any time.
         """
+        if self.polish:
+            raise OptionError(
+                "polish needs all sequences, and partial_fit keeps their counts only. Use fit, or polish=0."
+            )
         settings = self._settings()
         corpus = as_corpus(X)
         before: tuple[Moments, Moments, Corpus] | None = getattr(self, "moments_", None)
@@ -166,10 +174,50 @@ class SpectralLearner(_SequenceLearner):
         parts = parts[0].like(parts[1]), parts[1]
         self.moments_ = (*parts, held_out)
         coded = held_out_corpus(held_out, parts[0].model_alphabet)
-        return self._keep(fit_moments(*parts, coded, settings))  # type: ignore[no-any-return]
+        return self._keep(fit_moments(*parts, coded, settings)[0])  # type: ignore[no-any-return]
 
     def _settings(self) -> Settings:
         return Settings(
             self.n_states, self.max_states, self.max_length, self.operators, self.ends, self.svd, self.select, self.seed,
             several(self.statistic), several(self.basis), several(self.scaling),
         )  # fmt: skip
+
+
+class EMLearner(_SequenceLearner):
+    """Learn a PFA by expectation and maximisation; see `learn_em` for the parameters."""
+
+    def __init__(
+        self,
+        n_states: Any = "auto",
+        max_states: int = 80,
+        init: Any = "random",
+        restarts: int = 3,
+        prior: float = 0.1,
+        n_steps: int = 400,
+        patience: int = 10,
+        tied: bool = False,
+        hard: bool = False,
+        grow: bool = False,
+        temperature: float = 1.0,
+        precision: Precision = "float64",
+        fraction: float = 0.1,
+        seed: int = 0,
+    ) -> None:
+        self.n_states = n_states
+        self.max_states = max_states
+        self.init = init
+        self.restarts = restarts
+        self.prior = prior
+        self.n_steps = n_steps
+        self.patience = patience
+        self.tied = tied
+        self.hard = hard
+        self.grow = grow
+        self.temperature = temperature
+        self.precision = precision
+        self.fraction = fraction
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any = None) -> EMLearner:
+        """Learn from a collection of sequences."""
+        return self._keep(learn_em(X, **self.get_params()))  # type: ignore[no-any-return]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from momata._kernels._jit import kernel
 
-__all__ = ["arrange_block", "expect_block", "log_likelihood_block"]
+__all__ = ["arrange_block", "best_paths_block", "expect_block", "log_likelihood_block"]
 
 Slots = NDArray[np.int32]
 Groups = NDArray[np.int64]
@@ -235,4 +235,61 @@ def expect_block(
                     bwd[up, i] += inverse[slot] * step[slot - low, i]
     for i in range(n):
         starts[i] += bwd[0, i]
+    return total
+
+
+@kernel
+def best_paths_block(
+    parent_slot: Slots, end: NDArray[np.float64], groups: Groups, initial: Matrix, operators: Matrix, final: Matrix,
+    best: Matrix, back: Slots, used: NDArray[np.float64], logs: NDArray[np.float64],
+    counts: NDArray[np.float64], stops: NDArray[np.float64], starts: NDArray[np.float64],
+) -> float:  # fmt: skip
+    """Return the log chance of the best path of each string of a block, summed, and add how often these use each weight.
+
+    ``best[slot, j]`` is the chance of the best path that ends in state j, over its largest value in the row, whose logarithm
+    is in ``logs``; ``back`` the state before j; ``used`` how many best paths go through. Of equal paths the first.
+    """
+    n = initial.size
+    total = 0.0
+    used[: parent_slot.size] = 0.0
+    best[0], logs[0] = initial, 0.0
+    for g in range(-1, groups.shape[0]):
+        low, high = (0, 1) if g < 0 else (groups[g, 1], groups[g, 3])
+        for slot in range(low, high):
+            if g >= 0:
+                sigma, up = groups[g, 0], parent_slot[slot]
+                largest = 0.0
+                for j in range(n):
+                    best[slot, j], back[slot, j] = 0.0, 0
+                for i in range(n):
+                    chance = best[up, i]
+                    if chance > 0.0:
+                        for j in range(n):
+                            longer = chance * operators[sigma, i, j]
+                            if longer > best[slot, j]:
+                                best[slot, j], back[slot, j] = longer, i
+                for j in range(n):
+                    largest = max(largest, best[slot, j])
+                if largest > 0.0:
+                    for j in range(n):
+                        best[slot, j] /= largest
+                logs[slot] = logs[up] + np.log(largest)
+            if end[slot] > 0.0:
+                state, chance = 0, 0.0
+                for j in range(n):
+                    if best[slot, j] * final[j] > chance:
+                        state, chance = j, best[slot, j] * final[j]
+                total += end[slot] * (np.log(chance) + logs[slot])
+                if chance > 0.0:
+                    used[slot, state] += end[slot]
+                    stops[state] += end[slot]
+    for g in range(groups.shape[0] - 1, -1, -1):
+        sigma = groups[g, 0]
+        for slot in range(groups[g, 1], groups[g, 3]):
+            for j in range(n):
+                if used[slot, j] > 0.0:
+                    counts[sigma, back[slot, j], j] += used[slot, j]
+                    used[parent_slot[slot], back[slot, j]] += used[slot, j]
+    for i in range(n):
+        starts[i] += used[0, i]
     return total

@@ -15,6 +15,7 @@ from momata.cli.options import (
     ExamplesLast,
     common,
     data_options,
+    load_model,
     not_twice,
     print_json,
     print_table,
@@ -31,12 +32,29 @@ _OF_FACTORS = ("states", "max_states", "statistic", "basis", "max_length", "scal
 
 OPTIONS_OF = {
     "ngram": ("order", "smoothing", *_OF_SAMPLE),
-    "spectral": (*_OF_FACTORS, "operators", "ends", "svd", *_OF_SAMPLE),
+    "spectral": (*_OF_FACTORS, "operators", "ends", "svd", "polish", *_OF_SAMPLE),
+    "em": (
+        "states",
+        "max_states",
+        "init",
+        "restarts",
+        "prior",
+        "steps",
+        "patience",
+        "tied",
+        "hard",
+        "grow",
+        "temperature",
+        "precision",
+        "checkpoint",
+        *_OF_SAMPLE,
+    ),
 }
 """Which options each method has."""
 
 METHODS = tuple(OPTIONS_OF)
 MAX_ORDER = 10_000
+CHECKPOINT_SECONDS = 10.0
 
 
 def _split_orders(values: tuple[str, ...]) -> tuple[int | None, str | None]:
@@ -102,7 +120,7 @@ SCALINGS = ("none", "roots", "sums", "counts")
     callback=_states,
     help="How many states; auto: chosen on held-out data.",
 )
-@click.option("--max-states", type=click.IntRange(1), default=40, show_default=True, help="Up to which auto tries.")
+@click.option("--max-states", type=click.IntRange(1), help="Up to which auto tries [default: 40; em: 80].")
 @click.option(
     "--statistic",
     default="substring",
@@ -158,6 +176,48 @@ SCALINGS = ("none", "roots", "sums", "counts")
     show_default=True,
     help="By what to choose on held-out data.",
 )
+@click.option(
+    "--polish",
+    type=click.IntRange(0),
+    default=0,
+    metavar="STEPS",
+    help="Finish by likelihood: at most so many steps of EM, chosen on held-out data.",
+)
+@click.option(
+    "--init",
+    default="random",
+    show_default=True,
+    metavar="random|hmm|left-to-right|spectral|MODEL",
+    help="What EM starts from: drawn at random, by a method of moments, or a model file.",
+)
+@click.option("--restarts", type=click.IntRange(1), default=3, show_default=True, help="Random starts, compared early.")
+@click.option(
+    "--prior",
+    type=click.FloatRange(0, 1e9),
+    default=0.1,
+    show_default=True,
+    help="Dirichlet prior, in uses of each state.",
+)
+@click.option("--steps", type=click.IntRange(0), default=400, show_default=True, help="The most steps of a run of EM.")
+@click.option(
+    "--patience", type=click.IntRange(1), default=10, show_default=True, help="Steps of EM that may bring no gain."
+)
+@click.option("--tied", is_flag=True, help="A hidden Markov model: next states do not depend on symbols.")
+@click.option("--hard", is_flag=True, help="Viterbi training: only the best path of each sequence counts.")
+@click.option("--grow", is_flag=True, help="Start more states from fewer, the busiest split.")
+@click.option(
+    "--temperature", type=click.FloatRange(1, 1e6), default=1.0, show_default=True, help="From which EM is annealed."
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["float64", "float32"]),
+    default="float64",
+    show_default=True,
+    help="Of the expectation step.",
+)
+@click.option(
+    "--checkpoint", type=click.Path(), help="Keep the state of the search in this file, and go on from it if it exists."
+)
 @click.option("--order", "order", multiple=True, metavar="N", help="How many symbols make an n-gram [default: chosen].")
 @click.option(
     "--smoothing",
@@ -187,7 +247,10 @@ def learn(
               (--order --smoothing)
     spectral  weighted automaton from the singular value decomposition of a Hankel matrix
               (--states --max-states --statistic --basis --max-length --scaling --operators
-              --ends --svd --select)
+              --ends --svd --select --polish)
+    em        probabilistic automaton by expectation and maximisation
+              (--states --max-states --init --restarts --prior --steps --patience --tied --hard
+              --grow --temperature --precision --checkpoint)
 
     In an event table, --order may also name the column that sorts the events, like --order-by.
 
@@ -214,6 +277,8 @@ def learn(
             f"--out {out} is the training data itself, which the model would replace. Name another file."
         )
     options = {name: options[name] for name in OPTIONS_OF[method] if name in options}
+    if options.get("max_states", 1) is None:
+        del options["max_states"]
     if "basis" in options:
         options["basis"] = _bases(options["basis"])
     if method == "ngram":
@@ -276,16 +341,74 @@ def _learn_spectral(corpus: Any, options: dict[str, Any], seed: int) -> Any:
     from momata.learn.spectral import learn_spectral
 
     n_states = options.pop("states")
-    tries = 1 if n_states != "auto" else options["max_states"]
+    tries = 1 if n_states != "auto" else options.get("max_states", 40)
     tries *= len(options["statistic"]) * len(options["basis"]) * len(options["scaling"])
     with show_progress("choosing the automaton", tries) as show:
         return learn_spectral(
             corpus, n_states, **options, seed=seed,
-            callback=lambda e: show(f"{e['n_states']} states, held-out log-likelihood {e['validation_log_prob']:.1f}"),
+            callback=lambda e: show(_step_shown(e)),
         )  # fmt: skip
 
 
-_LEARNERS: dict[str, Callable[[Any, dict[str, Any], int], Any]] = {"ngram": _learn_ngram, "spectral": _learn_spectral}
+def _step_shown(entry: dict[str, Any]) -> str:
+    """Say in a few words what a step found."""
+    score = entry.get("validation_log_prob")
+    held_out = "" if score is None else f", held-out {score:.1f}"
+    step = f", step {entry['step']}" if "step" in entry else ""
+    return f"{entry['n_states']} states{step}{held_out}"
+
+
+def _learn_em(corpus: Any, options: dict[str, Any], seed: int) -> Any:
+    from momata.errors import OptionError
+    from momata.learn.em import learn_em
+
+    n_states, options["n_steps"] = options.pop("states"), options.pop("steps")
+    checkpoint = options.pop("checkpoint")
+    options["init"] = _start(options["init"], corpus)
+    keep = resume = None
+    if checkpoint is not None:
+        from momata.io import load, save
+
+        if Path(checkpoint).exists():
+            resume = load(checkpoint)
+            if getattr(resume, "kind", "") != "em_state":
+                raise OptionError(f"{checkpoint} is no checkpoint but a model. Name another file, or remove it.")
+            click.echo(
+                f"momata: going on from {checkpoint}: {resume.pfa.n_states} states, step {resume.step}.", err=True
+            )
+        kept = time.monotonic()
+
+        def keep(state: Any) -> None:
+            nonlocal kept
+            if time.monotonic() - kept > CHECKPOINT_SECONDS:
+                save(state, checkpoint)
+                kept = time.monotonic()
+
+    with show_progress("EM", None) as show:
+        result = learn_em(
+            corpus, n_states, **options, seed=seed, callback=lambda e: show(_step_shown(e)), keep=keep, resume=resume
+        )
+    if checkpoint is not None:
+        Path(checkpoint).unlink(missing_ok=True)
+    return result
+
+
+def _start(name: str, corpus: Any) -> Any:
+    """Return what EM starts from."""
+    if name in ("random", "hmm", "left-to-right", "spectral"):
+        return name
+    if not Path(name).exists():
+        raise click.BadParameter(
+            f"{name!r} is neither random, hmm, left-to-right or spectral, nor a file that exists.", param_hint="--init"
+        )
+    from momata.io.automata import automaton_of
+
+    return automaton_of(load_model(name))[0].over(corpus.alphabet)
+
+
+_LEARNERS: dict[str, Callable[[Any, dict[str, Any], int], Any]] = {
+    "ngram": _learn_ngram, "spectral": _learn_spectral, "em": _learn_em,
+}  # fmt: skip
 
 
 def _report(result: Any, corpus: Any, out: str, seconds: dict[str, float], as_json: bool) -> None:
@@ -305,6 +428,8 @@ def _report(result: Any, corpus: Any, out: str, seconds: dict[str, float], as_js
     }
     if result.singular_values is not None:
         found["singular_values"] = result.singular_values
+    if result.trace:
+        found["trace"] = result.trace
     if out == "-":
         return
     if as_json:

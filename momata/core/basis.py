@@ -243,8 +243,6 @@ def _matched(counts: Counts, k: int, max_length: int) -> Basis:
     pairs = [(i, int(j)) for i, j in enumerate(match) if j >= 0]
     if pattern[0, 0]:
         pairs = [(0, 0), *((i, j) for i, j in pairs if i and j)]  # the empty string is paired with itself
-    else:
-        pairs.sort(key=all)  # stable: pairs with the empty string first
     del pairs[k:]
     while True:
         P, S = (tuple(dict.fromkeys([0, *(pair[side] for pair in pairs)])) for side in (0, 1))

@@ -15,7 +15,7 @@ from momata.core.plan import WalkPlan
 from momata.core.wfa import WFA
 from momata.threads import map_threads
 
-__all__ = ["Expectations", "Precision", "expect", "log_likelihood"]
+__all__ = ["Expectations", "Precision", "expect", "expect_best_paths", "log_likelihood"]
 
 Array = NDArray[np.float64]
 Precision = Literal["float64", "float32"]
@@ -59,13 +59,13 @@ class _Operands:
         return np.ascontiguousarray(self.operators.transpose(0, 2, 1))
 
     @property
-    def all(self) -> tuple[NDArray[Any], ...]:
+    def all(self) -> tuple[Any, ...]:
         return self.initial, self.operators, self.final, self.sums, self.ends
 
     def rows(self, n_slots: int) -> NDArray[Any]:
         return np.empty((n_slots, self.initial.size), self.initial.dtype)
 
-    def space(self, n_slots: int) -> tuple[NDArray[Any], ...]:
+    def space(self, n_slots: int) -> tuple[Any, ...]:
         inverse = np.empty(n_slots, self.initial.dtype)
         return self.rows(n_slots), self.rows(n_slots), inverse, np.empty(n_slots), np.empty(n_slots, np.int32)
 
@@ -80,12 +80,11 @@ def expect(plan: WalkPlan, wfa: WFA, precision: Precision = "float64") -> Expect
 
     def sum_lane(first: int) -> tuple[float, Array, Array, Array]:
         counts, stops, starts = np.zeros(shape), np.zeros(shape[1]), np.zeros(shape[1])
-        space, bwd = operands.space(plan.most_slots), operands.rows(plan.most_slots)
+        space: Any = operands.space(plan.most_slots)
+        sums: Any = (operands.transposed, operands.rows(plan.most_slots), counts, stops, starts)
         total = 0.0
         for block in plan.blocks[first::n_lanes]:
-            total += chains.expect_block(
-                block.parent_slot, block.end, block.groups, *operands.all, *space, operands.transposed, bwd, counts, stops, starts
-            )
+            total += chains.expect_block(block.parent_slot, block.end, block.groups, *operands.all, *space, *sums)
         return total, counts, stops, starts
 
     _ = operands.transposed  # before threads ask for it
@@ -109,3 +108,25 @@ def log_likelihood(plan: WalkPlan, wfa: WFA, precision: Precision = "float64") -
     n_lanes = min(len(plan.blocks), _LANES)
     with threadpool_limits(limits=1, user_api="blas"):
         return float(sum(map_threads(sum_lane, [(first,) for first in range(n_lanes)])))
+
+
+def expect_best_paths(plan: WalkPlan, wfa: WFA) -> Expectations:
+    """Return the uses of the weights on the best path of each string, and these paths' log chances in sum."""
+    shape = wfa.operators.shape
+    operators = np.ascontiguousarray(wfa.operators)
+
+    def sum_lane(first: int) -> tuple[float, Array, Array, Array]:
+        counts, stops, starts = np.zeros(shape), np.zeros(shape[1]), np.zeros(shape[1])
+        n_slots, total = plan.most_slots, 0.0
+        best, used = np.empty((n_slots, shape[1])), np.empty((n_slots, shape[1]))
+        back, logs = np.empty((n_slots, shape[1]), np.int32), np.empty(n_slots)
+        for block in plan.blocks[first::n_lanes]:
+            total += chains.best_paths_block(
+                block.parent_slot, block.end, block.groups, wfa.initial, operators, wfa.final, best, back, used, logs,
+                counts, stops, starts,
+            )  # fmt: skip
+        return total, counts, stops, starts
+
+    n_lanes = min(len(plan.blocks), _LANES if wfa.operators.size <= _LANE_WEIGHTS else 2)
+    lanes = map_threads(sum_lane, [(first,) for first in range(n_lanes)])
+    return Expectations(*(sum(part[1:], start=part[0]) for part in zip(*lanes, strict=True)))

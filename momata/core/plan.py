@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,22 +104,15 @@ def _ranges(
     before = (below - below[:, :1]).sum(axis=0)  # nodes of whole subtrees to the left
     cuts = np.unique(np.searchsorted(before, np.arange(1, n_blocks) * before[-1] / n_blocks))
     cuts = np.concatenate([[0], cuts[(cuts > 0) & (cuts < bounds.size - 1)], [bounds.size - 1]])
-    for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+    high_before = offsets[:-1]
+    for first, last in pairwise(cuts.tolist()):
         low, high = np.empty(n_levels, np.int64), np.empty(n_levels, np.int64)
-        shared = np.zeros(n_levels, dtype=bool)
         low[level:], high[level:] = below[:, first], below[:, last]
         left, right = int(bounds[first]), int(bounds[last])
-        before_left, before_right = left - 1, right - 1
         for k in range(level - 1, -1, -1):
-            before_right = int(tree.parent[before_right])
-            if last == bounds.size - 1:
-                high[k] = offsets[k + 1]
-            else:
-                right = int(tree.parent[right])
-                high[k] = right + (right == before_right)
-            if first == 0:
-                low[k] = offsets[k]
-            else:
-                left, before_left = int(tree.parent[left]), int(tree.parent[before_left])
-                low[k], shared[k] = left, left == before_left
-        yield low, high, shared
+            last_above = int(tree.parent[high[k + 1] - 1])
+            left = int(offsets[k]) if first == 0 else int(tree.parent[left])
+            right = int(offsets[k + 1]) if last == bounds.size - 1 else int(tree.parent[right])
+            low[k], high[k] = left, max(right, last_above + 1)
+        yield low, high, high_before > low
+        high_before = high

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from momata.core.probabilistic import HMM, PFA
 from momata.core.wfa import WFA
-from momata.errors import FormatError, OptionError
+from momata.errors import FormatError, ModelFileError, OptionError
 from momata.io.streams import PathLike, decode_text, display_name, read_bytes
+from momata.learn.em import EMState
 from momata.predict.automaton_model import AutomatonModel
 from momata.predict.language_model import LanguageModel
 
@@ -91,6 +92,10 @@ def read_model(path: PathLike, format: str | None = None) -> LanguageModel:
             "Give the .npz, .json or .att file that it was made of."
         )
     model: Any = getattr(importlib.import_module(found.module), found.reader)(path)
+    if isinstance(model, EMState):
+        raise ModelFileError(
+            f"{display_name(path)}: is a checkpoint of learn em, not yet a model. Run the same command with --checkpoint again."
+        )
     return AutomatonModel(model) if isinstance(model, WFA) else model
 
 

@@ -38,6 +38,7 @@ MAX_BITS = 10_000
 _KINDS = {
     "ngram": ("momata.predict.ngram_model", "NGramModel"),
     "automaton": ("momata.predict.automaton_model", "AutomatonModel"),
+    "em_state": ("momata.learn.em", "EMState"),
 }
 
 

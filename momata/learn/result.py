@@ -51,6 +51,8 @@ class FitResult:
         What was tried on held-out data: ``n_states``, ``validation_log_prob`` and more, one entry a candidate.
     seconds : dict
         Time by stage.
+    trace : list of dict
+        What each step of an iteration found: ``log_likelihood`` and more.
     singular_values : array or None
         One past ``n_states`` where a learner factorises, so that the gap shows.
     """
@@ -64,6 +66,13 @@ class FitResult:
     curve: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     singular_values: NDArray[np.float64] | None = None
+    trace: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def automaton(self) -> WFA:
+        """The automaton, where there must be one."""
+        assert self.wfa is not None
+        return self.wfa
 
     def __repr__(self) -> str:
         return (

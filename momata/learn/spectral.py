@@ -18,6 +18,7 @@ from momata.errors import DataError, OptionError, whole
 from momata.learn.factors import Ends, Operators, RankPath, rank_path
 from momata.learn.moments import Moments, count_moments
 from momata.learn.ngram import best_order
+from momata.learn.polishing import finish_by_likelihood
 from momata.learn.result import FitResult, Status
 from momata.learn.selection import Candidate, Criterion, choose_automaton, held_out_corpus, hold_out
 from momata.predict.automaton_model import AutomatonModel
@@ -97,6 +98,7 @@ def learn_spectral(
     ends: Ends = "start",
     svd: SVDMethod = "auto",
     select: Criterion = "log_prob",
+    polish: int = 0,
     valid: Any = None,
     fraction: float = 0.1,
     seed: int = 0,
@@ -126,6 +128,9 @@ def learn_spectral(
         See `rank_path`; several scalings may be given.
     select : {"log_prob", "wer"}
         By what to choose.
+    polish : int
+        Finish by likelihood: at most so many steps of EM, as many as suit held-out data best; see `momata.polish`. The result
+        then is a PFA.
     valid : Corpus or collection of sequences, optional
         Held-out data; by default ``fraction`` of the sequences, drawn by ``seed``, and no more than suffices.
     fraction, seed : float, int
@@ -147,7 +152,13 @@ def learn_spectral(
         n_states, max_states, max_length, operators, ends, svd, select, seed,
         several(statistic), several(basis), several(scaling),
     )  # fmt: skip
+    if whole(polish, "polish") < 0:
+        raise OptionError(f"polish={polish} is no number of steps. Give a whole number from 0.")
     if isinstance(data, HankelBlocks):
+        if polish:
+            raise OptionError(
+                "polish needs the sequences, and these are blocks of their moments. Give the corpus instead."
+            )
         return _learn_from_blocks(data, settings)
     began = time.perf_counter()
     corpus = as_corpus(data)
@@ -158,11 +169,13 @@ def learn_spectral(
         whole_sample = settings.count(corpus)
         moments = settings.count(train).like(whole_sample)
     else:
+        train, held_out = corpus, as_corpus(valid)
         moments = whole_sample = settings.count(corpus)
-        held_out = as_corpus(valid)
     held_out = held_out_corpus(held_out, moments.model_alphabet)
     counted = time.perf_counter()
-    result = fit_moments(moments, whole_sample, held_out, settings, callback)
+    result, rough = fit_moments(moments, whole_sample, held_out, settings, callback)
+    if polish:
+        result = finish_by_likelihood(result, rough, train, held_out, corpus, polish, callback=callback)
     result.seconds["count"] = counted - began
     result.model.training["n_sequences"], result.model.training["n_tokens"] = len(corpus), corpus.n_tokens
     return result
@@ -175,8 +188,11 @@ def several(value: Any) -> tuple[Any, ...]:
 
 def fit_moments(
     moments: Moments, whole_sample: Moments, held_out: Corpus, settings: Settings, callback: Callback | None = None
-) -> FitResult:
-    """Choose on held-out data among what ``moments`` give, then learn that from the moments of the whole sample."""
+) -> tuple[FitResult, AutomatonModel]:
+    """Choose on held-out data among what ``moments`` give, then learn that from the moments of the whole sample.
+
+    The second value is the model that was chosen, from ``moments`` alone.
+    """
     began = time.perf_counter()
     order = 0
     if moments.ngrams is not None:
@@ -200,9 +216,10 @@ def fit_moments(
     model = AutomatonModel(wfa, whole_sample.backing(order), choice.model.share, choice.model.distrust, training)
     status = _status(model, settings.n_states != "auto" and wfa.n_states < wanted, float(tried["negative_mass"]))
     seconds = {"select": selected - began, "factorise": time.perf_counter() - selected}
-    return FitResult(
+    result = FitResult(
         model, wfa, status, "spectral", chosen.statistics[0], wfa.n_states, choice.curve, seconds, path.singular_values
     )
+    return result, choice.model
 
 
 def _candidates(moments: Moments, settings: Settings) -> Iterator[Candidate]:
