@@ -211,3 +211,69 @@ def ndcg(
         gained = sum(gains.get(event, 0.0) / math.log2(place + 1) for place, event in enumerate(ranking[:k], 1))
         scores.append(gained / best)
     return sum(scores) / len(scores)
+
+
+# ------------------------------------------------------------------ expectation and maximisation
+
+
+def expected_uses(
+    initial: Sequence[float],
+    final: Sequence[float],
+    operators: Any,
+    strings: Iterable[Sequence[int]],
+    weights: Iterable[float],
+) -> tuple[float, list[float], list[float], dict[tuple[int, int, int], float]]:
+    """Log-likelihood, and how often each weight is used: over all paths of each string, by their shares of its weight.
+
+    Strings of weight 0 make the likelihood -inf, and are not counted.
+    """
+    log_likelihood = 0.0
+    starts, stops = [0.0] * len(initial), [0.0] * len(initial)
+    arcs: dict[tuple[int, int, int], float] = defaultdict(float)
+    for string, times in zip(strings, weights, strict=True):
+        paths = dict(weighted_paths(initial, final, operators, string))
+        total = sum(paths.values())
+        log_likelihood += float(times) * (math.log(total) if total > 0 else -math.inf)
+        if total > 0:
+            for path, weight in paths.items():
+                _count_path(path, string, float(times) * weight / total, starts, stops, arcs)
+    return log_likelihood, starts, stops, arcs
+
+
+def best_uses(
+    initial: Sequence[float],
+    final: Sequence[float],
+    operators: Any,
+    strings: Iterable[Sequence[int]],
+    weights: Iterable[float],
+) -> tuple[float, list[float], list[float], dict[tuple[int, int, int], float]]:
+    """The same for the best path of each string alone. Only sensible where no two paths are the best."""
+    log_chance = 0.0
+    starts, stops = [0.0] * len(initial), [0.0] * len(initial)
+    arcs: dict[tuple[int, int, int], float] = defaultdict(float)
+    for string, times in zip(strings, weights, strict=True):
+        path, weight = max(weighted_paths(initial, final, operators, string), key=lambda item: item[1])
+        log_chance += float(times) * (math.log(weight) if weight > 0 else -math.inf)
+        if weight > 0:
+            _count_path(path, string, float(times), starts, stops, arcs)
+    return log_chance, starts, stops, arcs
+
+
+def weighted_paths(
+    initial: Sequence[float], final: Sequence[float], operators: Any, string: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Every path of states of a string, and its weight."""
+    for path in itertools.product(range(len(initial)), repeat=len(string) + 1):
+        weight = float(initial[path[0]]) * float(final[path[-1]])
+        for sigma, (here, there) in zip(string, itertools.pairwise(path), strict=True):
+            weight *= float(operators[sigma][here][there])
+        yield path, weight
+
+
+def _count_path(
+    path: tuple[int, ...], string: Sequence[int], times: float, starts: list[float], stops: list[float], arcs: Any
+) -> None:
+    starts[path[0]] += times
+    stops[path[-1]] += times
+    for sigma, (here, there) in zip(string, itertools.pairwise(path), strict=True):
+        arcs[sigma, here, there] += times

@@ -6,7 +6,8 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from brute import assert_same_function
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -15,11 +16,17 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from strategies import corpora
 
-from momata.core.alphabet import STOP
+from momata.core.alphabet import STOP, Alphabet
+from momata.core.basis import Basis
 from momata.core.corpus import Corpus
-from momata.errors import DataError
-from momata.estimators import NGramLearner
+from momata.core.probabilistic import random_pfa
+from momata.errors import DataError, OptionError
+from momata.estimators import NGramLearner, SpectralLearner
 from momata.learn.ngram import learn_ngram
+from momata.learn.result import Status
+from momata.learn.selection import hold_out
+from momata.learn.spectral import learn_spectral
+from momata.predict.automaton_model import AutomatonModel
 
 RAGGED = [["a", "b"], ["a"], [], ["b", "b", "a"], ["a", "b", "a", "b"], ["b"], ["a", "b"], ["b", "a", "b"]]
 
@@ -136,3 +143,199 @@ def test_cross_validation_keeps_the_weights():
     two = cross_val_score(NGramLearner(order=2), repeated, cv=same)
     np.testing.assert_allclose(one, two, rtol=1e-12)
     assert not np.allclose(one, cross_val_score(NGramLearner(order=2), rows, cv=folds))
+
+
+# ------------------------------------------------------------------ the spectral learner
+
+STATISTICS = ["string", "prefix", "suffix", "substring"]
+
+
+def batches(n: int = 3, seed: int = 0) -> list[list[tuple]]:
+    """Sequences in parts; symbols b and c come in later parts only."""
+    model = AutomatonModel(random_pfa(3, 3, seed, mean_length=4.0))
+    known = ["a", "ac", "abc"]
+    return [
+        [tuple(known[min(i, 2)][x % len(known[min(i, 2)])] for x in row) for row in model.sample(100, seed + i)]
+        for i in range(n)
+    ]
+
+
+def assert_same_automaton(one, other) -> None:
+    """The same function of strings, whatever the order of symbols."""
+    assert_same_function(one, other.over(one.alphabet), 4)
+    assert set(one.alphabet) == set(other.alphabet)
+    assert (one.n_states, one.statistic) == (other.n_states, other.statistic)
+
+
+def test_spectral_parameters_are_those_of_the_constructor():
+    basis = Basis.of(["", "a"], ["", "b"])
+    learner = SpectralLearner(3, statistic=["string", "prefix"], basis=basis, svd="dense", seed=4)
+    found = learner.get_params()
+    expected = {
+        "n_states": 3, "max_states": 40, "statistic": ["string", "prefix"], "basis": basis, "max_length": 4, "scaling": "roots",
+        "operators": "shifted", "ends": "start", "svd": "dense", "select": "log_prob", "fraction": 0.1, "seed": 4,
+    }  # fmt: skip
+    assert {name: found[name] for name in expected} == expected
+    twin = clone(learner.fit(RAGGED))
+    assert twin.get_params() == found
+    assert not hasattr(twin, "automaton_")
+    assert learner.get_params()["statistic"] is found["statistic"], "fitting leaves parameters as they are"
+    assert learner.set_params(n_states="auto", basis="all").n_states == "auto"
+    with pytest.raises(ValueError, match="Invalid parameter 'rank'"):
+        learner.set_params(rank=2)
+
+
+@settings(max_examples=15)
+@given(corpora(min_sequences=1, max_length=4, weights=True), st.sampled_from(["auto", 2]), st.sampled_from(STATISTICS))
+def test_both_faces_of_the_spectral_learner_give_equal_arrays(corpus, n_states, statistic):
+    options = {
+        "n_states": n_states,
+        "max_states": 3,
+        "statistic": statistic,
+        "scaling": "sums",
+        "fraction": 0.3,
+        "seed": 1,
+    }
+    learner = SpectralLearner(**options)
+    assert learner.fit(corpus, y=[0] * len(corpus)) is learner
+    result = learn_spectral(corpus, **options)
+    for name in ("initial", "final", "operators"):
+        assert np.array_equal(getattr(learner.automaton_, name), getattr(result.wfa, name))
+    prefixes = [row[:1] for row in corpus]
+    assert np.array_equal(learner.predict_proba(prefixes), result.model.next_symbols(prefixes))
+    assert np.array_equal(learner.score_samples(corpus), result.model.log_prob(corpus))
+    assert list(learner.sample(3, seed=4)) == list(result.model.sample(3, seed=4))
+    assert (learner.n_states_, learner.classes_) == (result.n_states, [*result.model.alphabet, STOP])
+    assert learner.result_.curve == result.curve
+    assert learner.predict(prefixes) == [learner.classes_[i] for i in learner.predict_proba(prefixes).argmax(axis=1)]
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "score", "score_samples"])
+def test_asking_the_spectral_learner_before_fitting_is_an_error(method):
+    with pytest.raises(NotFittedError, match="SpectralLearner"):
+        getattr(SpectralLearner(), method)(RAGGED)
+
+
+def test_grid_search_over_states_on_ragged_lists():
+    rows = [list(row) for row in batches()[2][:40]]
+    search = GridSearchCV(SpectralLearner(seed=1), {"n_states": [1, 2, 3]}, cv=KFold(4)).fit(rows)
+    for n, mean in zip([1, 2, 3], search.cv_results_["mean_test_score"], strict=True):
+        scores = []
+        for train, test in KFold(4).split(rows):
+            model = learn_spectral([rows[i] for i in train], n, seed=1).model
+            part = [rows[i] for i in test]
+            scores.append(model.log_prob(part).sum() / sum(len(row) + 1 for row in part))
+        assert mean == pytest.approx(np.mean(scores), rel=1e-12)
+    assert search.best_params_["n_states"] == 1 + int(np.argmax(search.cv_results_["mean_test_score"]))
+    assert search.best_estimator_.n_states_ == search.best_params_["n_states"]
+
+
+def test_the_spectral_learner_in_a_pipeline():
+    upper = FunctionTransformer(lambda X: [[s.upper() for s in row] for row in X])
+    pipeline = make_pipeline(upper, SpectralLearner(n_states=2)).fit(RAGGED)
+    plain = SpectralLearner(n_states=2).fit([[s.upper() for s in row] for row in RAGGED])
+    assert pipeline.score(RAGGED) == plain.score([[s.upper() for s in row] for row in RAGGED])
+    assert pipeline.predict([["a"]]) == plain.predict([["A"]])
+    assert pipeline.set_params(spectrallearner__n_states=1).fit(RAGGED)[-1].n_states_ == 1
+    strings = ["".join(row) for row in RAGGED]
+    scores = cross_val_score(SpectralLearner(n_states=2), strings, cv=KFold(4))
+    assert np.array_equal(scores, cross_val_score(SpectralLearner(n_states=2), RAGGED, cv=KFold(4)))
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+def test_parts_learned_one_by_one_are_learned_as_one(statistic, order):
+    """The automaton is that of all sequences together, with symbols that come later too."""
+    parts = [batches()[i] for i in order]
+    options = {"n_states": 3, "statistic": statistic, "basis": "all", "max_length": 2}
+    together, learner = (
+        SpectralLearner(**options).fit([row for part in parts for row in part]),
+        SpectralLearner(**options),
+    )
+    for part in parts:
+        assert learner.partial_fit(part) is learner
+    assert_same_automaton(together.automaton_, learner.automaton_)
+    s = together.result_.singular_values
+    assert s[2] - s[3] > 1e-3 * s[0], "else three directions would not be well defined"
+    assert set(learner.language_model_.alphabet) == set(together.language_model_.alphabet)
+    held_out = [row for part in parts for row in hold_out(Corpus.from_sequences(part))[1]]
+    assert list(learner.moments_[2]) == held_out
+    probabilities = learner.predict_proba([row for part in parts for row in part][:20])
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_parts_over_one_alphabet_give_equal_bits():
+    corpus = AutomatonModel(random_pfa(3, 3, 0, mean_length=4.0)).sample(200, 0)
+    learner = SpectralLearner(n_states=4)
+    for start in range(0, 200, 50):
+        learner.partial_fit(corpus[start : start + 50])
+    together = SpectralLearner(n_states=4).fit(corpus)
+    for name in ("initial", "final", "operators"):
+        assert np.array_equal(getattr(learner.automaton_, name), getattr(together.automaton_, name))
+
+
+def test_one_part_is_a_fit():
+    rows = batches()[2]
+    one, other = SpectralLearner(max_states=5).partial_fit(rows), SpectralLearner(max_states=5).fit(rows)
+    assert one.result_.curve == other.result_.curve
+    assert np.array_equal(one.score_samples(rows), other.score_samples(rows))
+    assert np.array_equal(other.fit(rows).score_samples(rows), one.score_samples(rows)), "fitting starts anew"
+
+
+def test_a_part_whose_real_weights_are_held_out():
+    """The rest is whole by chance, and is judged without the backing that the model will not have either."""
+    rows = ["ab", "b", "ba", "abb", "a", "bab"]
+    drawn = hold_out(Corpus.from_sequences(rows))[1][0]
+    corpus = Corpus.from_sequences(rows, weights=[0.5 if tuple(row) == drawn else 1.0 for row in rows])
+    one, other = SpectralLearner(n_states=2).partial_fit(corpus), SpectralLearner(n_states=2).fit(corpus)
+    assert one.result_.curve == other.result_.curve
+    assert one.language_model_.backing is None
+    assert np.array_equal(one.score_samples(rows), other.score_samples(rows))
+
+
+def test_single_sequences_one_by_one():
+    """Each is cut in two to choose by, and counted whole."""
+    rows = batches()[2][:12]
+    learner = SpectralLearner(n_states=3, basis="all", max_length=2)
+    for row in rows:
+        learner.partial_fit([row])
+    together = SpectralLearner(n_states=3, basis="all", max_length=2).fit(rows)
+    assert learner.result_.status is together.result_.status is Status.OK
+    assert_same_automaton(together.automaton_, learner.automaton_)
+
+
+def test_parts_with_weights():
+    parts, options = batches(), {"n_states": 2, "basis": "all", "max_length": 2}
+    real = Corpus.from_sequences(parts[1], weights=np.linspace(0.1, 2.0, 100))
+    learner = SpectralLearner(**options).partial_fit(parts[0])
+    assert learner.language_model_.backing is not None
+    learner.partial_fit(real).partial_fit(parts[2])
+    assert learner.language_model_.backing is None
+    together = Corpus.concatenate([Corpus.from_sequences(parts[0]), real, Corpus.from_sequences(parts[2])])
+    assert_same_automaton(SpectralLearner(**options).fit(together).automaton_, learner.automaton_)
+
+
+def test_an_alphabet_stays_closed_until_a_new_symbol_comes():
+    learner = SpectralLearner(n_states=1).partial_fit(Corpus.from_sequences(["ab", "b"], Alphabet("ab", closed=True)))
+    assert learner.language_model_.alphabet.symbols == ("a", "b")
+    assert learner.partial_fit(["ba", "a"]).language_model_.alphabet.symbols == ("a", "b")
+    grown = learner.partial_fit(["ca", "a"]).language_model_.alphabet
+    assert grown.symbols == ("a", "b", "c", "<unk>")
+    assert not grown.closed
+
+
+def test_parts_that_cannot_be_learned_from():
+    with pytest.raises(DataError, match="a corpus without sequences cannot be learned from"):
+        SpectralLearner().partial_fit([])
+    learner = SpectralLearner(n_states=1).partial_fit(RAGGED)
+    with pytest.raises(OptionError, match="cannot be merged"):
+        learner.set_params(max_length=2).partial_fit(RAGGED)
+
+
+def test_the_spectral_learner_can_be_pickled_and_goes_on():
+    parts = batches()
+    learner = SpectralLearner(n_states=2).partial_fit(parts[0])
+    again = pickle.loads(pickle.dumps(learner))
+    assert np.array_equal(again.predict_proba(parts[0]), learner.predict_proba(parts[0]))
+    one, other = (one.partial_fit(parts[1]).automaton_.operators for one in (learner, again))
+    assert np.array_equal(one, other)

@@ -39,6 +39,7 @@ LADDER = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640)  # numbers of states that are 
 RUNG_PATIENCE = 2  # numbers of states that may be no better before the search stops
 TRIAL_STEPS = 15  # after which the best of several starts is kept
 FINISH = 10  # steps on all data at the end
+PATIENCE = 10  # steps of polishing that may bring no gain
 TOLERANCE = 1e-5  # relative gain of held-out likelihood that counts
 
 
@@ -51,7 +52,8 @@ class EMState:
     pfa, best : PFA
         Of the present run: the automaton after ``step`` steps, and the best so far on held-out data.
     step, best_step, last_gain : int
-    best_score : float
+    best_score, mark : float
+        The best so far on held-out data, and what the last gain that counts came to.
     winner : PFA or None
         The best of the numbers of states that are done.
     curve, trace : list
@@ -67,6 +69,7 @@ class EMState:
     best_step: int
     last_gain: int
     best_score: float
+    mark: float
     winner: PFA | None
     curve: list[dict[str, Any]]
     trace: list[dict[str, Any]]
@@ -86,20 +89,14 @@ class EMState:
     @classmethod
     def from_parts(cls, arrays: dict[str, NDArray[Any]], values: dict[str, Any]) -> EMState:
         """Make a state of what `to_parts` gave."""
-        automata = {
-            name: PFA(*(arrays[f"{name}_{part}"] for part in _PARTS), values["alphabet"])
-            for name in ("pfa", "best", "winner")
-            if f"{name}_initial" in arrays
-        }
+        automata = {}
+        for name in ("pfa", "best", "winner"):
+            if f"{name}_initial" in arrays:
+                parts: Any = [arrays[f"{name}_{part}"] for part in _PARTS]
+                initial, final, operators = parts
+                automata[name] = PFA(initial, final, operators, values["alphabet"])
         plain = {name: values[name] for name in _PLAIN_FIELDS}
-        for name, kind in (
-            ("step", int),
-            ("best_step", int),
-            ("last_gain", int),
-            ("best_score", float),
-            ("curve", list),
-            ("trace", list),
-        ):
+        for name, kind in _PLAIN_FIELDS.items():
             if type(plain[name]) is not kind:
                 raise OptionError(f"{name} is {plain[name]!r:.40}")
         return cls(
@@ -108,7 +105,15 @@ class EMState:
 
 
 _PARTS = ("initial", "final", "operators")
-_PLAIN_FIELDS = {"step": int, "best_step": int, "last_gain": int, "best_score": float, "curve": list, "trace": list}
+_PLAIN_FIELDS = {
+    "step": int,
+    "best_step": int,
+    "last_gain": int,
+    "best_score": float,
+    "mark": float,
+    "curve": list,
+    "trace": list,
+}
 
 
 def learn_em(
@@ -151,7 +156,7 @@ def learn_em(
     prior : float
         Dirichlet prior, in uses of each state, spread as all events are; it also gives every symbol a chance.
     n_steps, patience : int
-        The most steps of a run, and how many of them may gain less than 1e-5 of the held-out likelihood.
+        The most steps of a run, and after how many that gain less than 1e-5 of the held-out likelihood it ends.
     tied : bool
         A hidden Markov model: the next state does not depend on the symbol.
     hard : bool
@@ -330,7 +335,8 @@ class _Search:
             pfa, step = max(tried, key=lambda t: t[1])[0], TRIAL_STEPS
         else:
             pfa, step = starts[0], 0
-        return EMState(pfa, pfa, step, step, step, self._score(pfa), winner, curve, trace, self.training)
+        score = self._score(pfa)
+        return EMState(pfa, pfa, step, step, step, score, score, winner, curve, trace, self.training)
 
     def _starts(self, n: int, winner: PFA | None, rng: np.random.Generator) -> list[PFA]:
         init, shares = self.options.init, self.step.shares
@@ -370,8 +376,9 @@ class _Search:
                 "stage": "run", "n_states": pfa.n_states, "step": step, "log_likelihood": logp, "validation_log_prob": score,
             })  # fmt: skip
             hot = self._heat(step) > 1.0
-            gains = hot or not score <= s.best_score + TOLERANCE * abs(s.best_score)
-            s = replace(s, pfa=pfa, step=step, last_gain=step if gains else s.last_gain)
+            s = replace(s, pfa=pfa, step=step)
+            if hot or not score <= s.mark + TOLERANCE * abs(s.mark):
+                s = replace(s, last_gain=step, mark=score)
             if score > s.best_score or hot:
                 s = replace(s, best=pfa, best_step=step, best_score=score)
             if self.keep:
@@ -410,6 +417,7 @@ def polish(
     n_steps: int = 20,
     prior: float = 0.1,
     valid: Any = None,
+    n_states: int | None = None,
     precision: Precision = "float64",
     callback: Callback | None = None,
 ) -> FitResult:
@@ -426,7 +434,10 @@ def polish(
     prior : float
         See `learn_em`.
     valid : Corpus or collection of sequences, optional
-        The step that suits it best is taken, the start included; by default the last.
+        The step that suits it best is taken, the start included, and steps end when ten brought no gain; by default all are
+        made, and the last is taken.
+    n_states : int, optional
+        Of the projection, if not as many as the automaton has.
     precision, callback
         See `learn_em`.
 
@@ -453,22 +464,28 @@ def polish(
     shares = event_shares(corpus)
     step, plan = EMStep(shares, prior, precision=precision), plan_walk(tree)
     held_out = None if valid is None else plan_walk(count_prefixes(_usable(valid, corpus)))
-    pfa = best = as_start(wfa, tree, shares)
-    best_step = 0
-    best_score = -np.inf if held_out is None else log_likelihood(held_out, pfa)
+    pfa = best = as_start(wfa, tree, shares, n_states)
+    best_step = last_gain = 0
+    best_score = mark = -np.inf if held_out is None else log_likelihood(held_out, pfa)
     trace: list[dict[str, Any]] = []
     for k in range(n_steps):
         pfa, logp = step(plan, pfa)
         entry = {"stage": "polish", "n_states": pfa.n_states, "step": k + 1, "log_likelihood": logp}
         if held_out is not None:
             entry["validation_log_prob"] = score = log_likelihood(held_out, pfa)
+            if score > mark + TOLERANCE * abs(mark):
+                last_gain, mark = k + 1, score
             if score > best_score:
                 best, best_score, best_step = pfa, score, k + 1
         trace.append(entry)
         if callback:
             callback(entry)
+        if held_out is not None and k + 1 - last_gain >= PATIENCE:
+            break
     found, best_step = (pfa, n_steps) if held_out is None else (best, best_step)
     training = {"method": "polish", "n_steps": n_steps, "best_step": best_step, "prior": prior}
+    if held_out is not None:
+        training["validation_log_prob"] = best_score
     model = AutomatonModel(found, training=training)
     seconds = {"polish": time.perf_counter() - began}
     return FitResult(model, found, Status.OK, "polish", "string", found.n_states, [], seconds, trace=trace)

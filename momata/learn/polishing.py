@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,8 @@ from momata.predict.automaton_model import AutomatonModel, choose_share
 
 __all__ = ["finish_by_likelihood"]
 
+MOST_STATES = 160  # up to which a polished automaton may grow
+
 
 def finish_by_likelihood(
     result: FitResult,
@@ -22,10 +24,13 @@ def finish_by_likelihood(
     held_out: Corpus,
     corpus: Corpus,
     n_steps: int,
+    grow: bool = True,
     prior: float = 0.1,
     callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> FitResult:
-    """Return a fit polished by EM, for as many steps as suit held-out data best, at most ``n_steps``.
+    """Return a fit polished by EM, with as many states and steps as suit held-out data best.
+
+    Likelihood can use more states than moments can tell apart: the number is doubled as long as held-out data gain.
 
     Parameters
     ----------
@@ -34,20 +39,43 @@ def finish_by_likelihood(
     rough : AutomatonModel
         The same, learned from ``train`` alone.
     train, held_out, corpus : Corpus
-        What is learned from while the number of steps is chosen, what chooses it, and all data.
-    n_steps, prior, callback
+        What is learned from while numbers of states and steps are chosen, what chooses them, and all data.
+    n_steps : int
+        The most steps.
+    grow : bool
+        Whether more states than the rough model has are tried.
+    prior, callback
         See `polish`.
     """
     assert result.wfa is not None
     assert isinstance(result.model, AutomatonModel)
-    tried = polish(rough.wfa, train, n_steps, prior, held_out, callback=callback)
-    best = tried.model.training["best_step"]
-    chosen = choose_share(AutomatonModel(tried.automaton, rough.backing), count_prefixes(held_out))
-    final = polish(result.wfa, corpus, best, prior)
-    training = result.model.training | {"polish": best, "prior": prior}
+    tree = count_prefixes(held_out)
+    best: tuple[float, FitResult, AutomatonModel] | None = None
+    polished: list[dict[str, Any]] = []
+    spent = 0.0
+    for n in _sizes(rough.n_states, grow):
+        tried = polish(rough.wfa, train, n_steps, prior, held_out, n, callback=callback)
+        model = choose_share(AutomatonModel(tried.automaton, rough.backing), tree)
+        score = model.node_scores(tree).total(model.share, model.distrust)
+        polished.append({"n_states": n, "n_steps": tried.model.training["best_step"], "validation_log_prob": score})
+        spent += tried.seconds["polish"]
+        if best is not None and score <= best[0]:
+            break
+        best = score, tried, model
+    assert best is not None
+    _, tried, chosen = best
+    steps = tried.model.training["best_step"]
+    final = polish(result.wfa, corpus, steps, prior, n_states=tried.n_states)
+    training = result.model.training | {"polish": steps, "prior": prior, "polished": polished}
     model = AutomatonModel(final.automaton, result.model.backing, chosen.share, chosen.distrust, training)
-    seconds = result.seconds | {"polish": tried.seconds["polish"] + final.seconds["polish"]}
     return replace(
-        result, model=model, wfa=model.wfa, status=Status.OK, statistic="string", n_states=model.n_states, seconds=seconds,
-        trace=tried.trace,
+        result, model=model, wfa=model.wfa, status=Status.OK, statistic="string", n_states=model.n_states,
+        seconds=result.seconds | {"polish": spent + final.seconds["polish"]}, trace=tried.trace,
     )  # fmt: skip
+
+
+def _sizes(n: int, grow: bool) -> Iterator[int]:
+    yield n
+    while grow and 2 * n <= MOST_STATES:
+        n *= 2
+        yield n

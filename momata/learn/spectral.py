@@ -175,7 +175,9 @@ def learn_spectral(
     counted = time.perf_counter()
     result, rough = fit_moments(moments, whole_sample, held_out, settings, callback)
     if polish:
-        result = finish_by_likelihood(result, rough, train, held_out, corpus, polish, callback=callback)
+        result = finish_by_likelihood(
+            result, rough, train, held_out, corpus, polish, grow=n_states == "auto", callback=callback
+        )
     result.seconds["count"] = counted - began
     result.model.training["n_sequences"], result.model.training["n_tokens"] = len(corpus), corpus.n_tokens
     return result

@@ -231,7 +231,9 @@ WRONG = [
 @pytest.mark.parametrize("spec", [*WRONG, None, 7, ["top:3"]])
 def test_names_that_are_no_basis(spec):
     for ask in (check_basis_name, lambda s: select_basis(["ab"], s), lambda s: longest_of(s, 3)):
-        with pytest.raises(OptionError, match=r"basis=.* is not known. Use symbols, symbols\+, length:K, top:K, .* top:400"):
+        with pytest.raises(
+            OptionError, match=r"basis=.* is not known. Use symbols, symbols\+, length:K, top:K, .* top:400"
+        ):
             ask(spec)
 
 

@@ -180,7 +180,7 @@ def test_what_cannot_be_counted():
     basis = Basis.of(["", "a"], ["", "b"])
     with pytest.raises(DataError, match="a corpus without sequences has no Hankel matrix"):
         estimate_hankel(Corpus.from_sequences([], Alphabet("ab")), basis)
-    with pytest.raises(BasisError, match="'b' in the basis string .* is not in the alphabet of 1 symbols"):
+    with pytest.raises(BasisError, match=r"'b' in the basis string .* is not in the alphabet of 1 symbols"):
         estimate_hankel(["a"], basis)
     with pytest.raises(OptionError, match="statistic='factor' is not known"):
         estimate_hankel(["ab"], basis, "factor")
@@ -263,7 +263,7 @@ def test_weights_of_exact_blocks_with_negative_sums_are_finite(scaling):
 
 
 def test_scalings_that_are_none():
-    with pytest.raises(OptionError, match="scaling='cubes' is not known. Use none, roots, sums or counts"):
+    with pytest.raises(OptionError, match=r"scaling='cubes' is not known. Use none, roots, sums or counts"):
         estimate_hankel(["ab"], Basis.of([""], [""])).weights("cubes")
 
 

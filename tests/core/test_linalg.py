@@ -38,14 +38,14 @@ def check(matrix: np.ndarray, rank: int, U: np.ndarray, s: np.ndarray, V: np.nda
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("sparse", [False, True])
-@given(
-    shape=st.tuples(st.integers(1, 12), st.integers(1, 12)), rank=st.integers(1, 14), seed=st.integers(0, 10**6)
-)
+@given(shape=st.tuples(st.integers(1, 12), st.integers(1, 12)), rank=st.integers(1, 14), seed=st.integers(0, 10**6))
 def test_triplets_are_those_of_numpy(method, sparse, shape, rank, seed):
     rng = np.random.default_rng(seed)
     matrix = rng.standard_normal(shape) * (rng.random(shape) < (0.5 if sparse else 1.0))
     values = np.linalg.svd(matrix, compute_uv=False)
-    if method == "arpack":  # squares the values, so that it loses those below 1e-8 of the largest, and cannot part pairs
+    if (
+        method == "arpack"
+    ):  # squares the values, so that it loses those below 1e-8 of the largest, and cannot part pairs
         assume(values[0] > 0 and np.all(values[:-1] - values[1:] > 1e-3 * values[0]) and values[-1] > 1e-3 * values[0])
     U, s, V = truncated_svd(csr_array(matrix) if sparse else matrix, rank, method, seed)
     check(matrix, rank, U, s, V)
@@ -142,7 +142,7 @@ def test_which_method_is_chosen(monkeypatch, shape, rank, expected):
 
 
 def test_options_that_are_none():
-    with pytest.raises(OptionError, match="svd='qr' is not known. Use auto, dense, arpack or random"):
+    with pytest.raises(OptionError, match=r"svd='qr' is not known. Use auto, dense, arpack or random"):
         truncated_svd(np.eye(3), 1, "qr")
     with pytest.raises(OptionError, match="n_passes=-1 is no number of passes"):
         truncated_svd(np.eye(3), 1, "random", n_passes=-1)

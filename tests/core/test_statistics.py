@@ -38,7 +38,7 @@ def test_the_four_statistics_are_known():
 def test_values_are_how_often_the_string_is_counted(corpus, statistic, longest_prefix, longest_suffix):
     counts = count_statistic(corpus, statistic, longest_prefix, longest_suffix)
     N = counts.n_sequences
-    assert N == (len(corpus) if corpus.weights is None else corpus.weights.sum())
+    assert (len(corpus) if corpus.weights is None else corpus.weights.sum()) == N
     assert counts.tree.depth == longest_prefix + 1 + longest_suffix
     nodes = np.array([counts.tree.find(s) for s in all_strings(corpus.alphabet, 3)])
     values = values_at(counts.values, nodes)

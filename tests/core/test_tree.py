@@ -136,7 +136,7 @@ def test_over_the_same_symbols_takes_the_new_alphabet():
     assert not tree.alphabet.closed
 
 
-@pytest.mark.parametrize("symbols", ["a", "ba", "bca", "acd", ""])
+@pytest.mark.parametrize("symbols", ["a", "b", "cb", "ba", "bca", "acd", ""])
 def test_over_an_alphabet_that_lacks_symbols_or_turns_them_round_is_refused(symbols):
     tree = count_substrings(Corpus.from_sequences(["ab"]), 2)
     with pytest.raises(AlphabetError, match=r"a tree over 2 symbols .* some are missing or in another order"):

@@ -154,9 +154,7 @@ def test_selection_over_all_strings_up_to_a_length_is_exact(wfa, statistic, scal
     """From H alone: the shifted blocks may hold anything."""
     blocks = complete(wfa, statistic)
     nonsense = np.full_like(blocks.hankel_sigma, 7.0)
-    blind = HankelBlocks(
-        blocks.hankel, nonsense, blocks.h_p, blocks.h_s, blocks.basis, blocks.alphabet, statistic
-    )
+    blind = HankelBlocks(blocks.hankel, nonsense, blocks.h_p, blocks.h_s, blocks.basis, blocks.alphabet, statistic)
     n = minimise(wfa).n_states
     assert_same_function(
         convert(wfa, statistic), rank_path(blind, n, scaling, operators="selection", ends="lemma").automaton(n)
@@ -266,9 +264,9 @@ def test_ranks_that_are_not_there():
 
 def test_options_that_are_none():
     blocks = counted()
-    with pytest.raises(OptionError, match="operators='guessed' is not known. Use shifted or selection"):
+    with pytest.raises(OptionError, match=r"operators='guessed' is not known. Use shifted or selection"):
         rank_path(blocks, 2, operators="guessed")
-    with pytest.raises(OptionError, match="ends='loose' is not known. Use start, lemma or observed"):
+    with pytest.raises(OptionError, match=r"ends='loose' is not known. Use start, lemma or observed"):
         rank_path(blocks, 2, ends="loose")
     with pytest.raises(OptionError, match="scaling='x' is not known"):
         rank_path(blocks, 2, scaling="x")

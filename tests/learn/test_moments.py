@@ -69,7 +69,7 @@ def test_alphabets_must_be_those_of_each_other():
         count(Corpus.from_sequences(["ab"])).merge(count(Corpus.from_sequences(["abc"])))
     with pytest.raises(AlphabetError, match="cannot be read over these 1"):
         count(Corpus.from_sequences(["ab"])).over(Alphabet("a"))
-    with pytest.raises(OptionError, match="of depth 4 and a .* of depth 5 cannot be merged"):
+    with pytest.raises(OptionError, match=r"of depth 4 and a .* of depth 5 cannot be merged"):
         count(Corpus.from_sequences(["ab"]), (2, 1)).merge(count(Corpus.from_sequences(["ab"]), (2, 2)))
 
 

@@ -62,7 +62,9 @@ def test_no_more_is_held_out_than_suffices(monkeypatch):
     assert len(hold_out(corpus, 0.001)[1]) == 1
 
 
-@pytest.mark.parametrize(("text", "parts"), [("abcde", ("abc", "de")), ("ab", ("a", "b")), ("a", ("a", "")), ("", ("", ""))])
+@pytest.mark.parametrize(
+    ("text", "parts"), [("abcde", ("abc", "de")), ("ab", ("a", "b")), ("a", ("a", "")), ("", ("", ""))]
+)
 def test_a_single_sequence_is_cut_in_its_middle(text, parts):
     corpus = Corpus.from_sequences([text], Alphabet("abcde"), weights=[3])
     found = hold_out(corpus)
@@ -74,7 +76,7 @@ def test_what_cannot_be_held_out():
     with pytest.raises(DataError, match="a corpus without sequences cannot be learned from"):
         hold_out(Corpus.from_sequences([]))
     for fraction in (0, 1, -0.5, 2.0):
-        with pytest.raises(OptionError, match="cannot be held out. Give a number between 0 and 1"):
+        with pytest.raises(OptionError, match=r"cannot be held out. Give a number between 0 and 1"):
             hold_out(Corpus.from_sequences(["a", "b"]), fraction)
 
 
@@ -82,7 +84,9 @@ def test_held_out_data_over_the_alphabet_of_the_model():
     found = held_out_corpus(["ba", "az"], Alphabet("ab").with_unknown())
     assert list(found) == [("b", "a"), ("a", UNKNOWN)]
     assert list(held_out_corpus(["ba"], Alphabet("ab"))) == [("b", "a")]
-    with pytest.raises(AlphabetError, match=r"the held-out data have symbol 'z' \(sequence 2, symbol 2\), which training lacks"):
+    with pytest.raises(
+        AlphabetError, match=r"the held-out data have symbol 'z' \(sequence 2, symbol 2\), which training lacks"
+    ):
         held_out_corpus(["ba", "az"], Alphabet("ab"))
     with pytest.raises(DataError, match="held-out data without sequences cannot choose anything"):
         held_out_corpus([], Alphabet("ab"))
@@ -149,6 +153,13 @@ def test_likelihood_and_word_errors_may_disagree():
     assert "validation_wer" not in likely.curve[0]
 
 
+def test_word_errors_count_by_weight():
+    held_out = Corpus.from_sequences(["a", "", "b"], ALPHABET, weights=[3, 2, 1])
+    stops = WFA([1.0], [0.5], [[[0.3]], [[0.2]]], ALPHABET)
+    (entry,) = choose_automaton([Candidate(stops, {})], None, held_out, "wer").curve
+    assert entry["validation_wer"] == 100 * (3 + 1) / (3 * 2 + 2 * 1 + 1 * 2)
+
+
 def test_of_equal_candidates_the_first():
     held_out = letters(sample())
     wfa = automata(1)[0]
@@ -158,5 +169,5 @@ def test_of_equal_candidates_the_first():
 
 
 def test_criteria_that_are_none():
-    with pytest.raises(OptionError, match="select='auc' is not known. Use log_prob or wer"):
+    with pytest.raises(OptionError, match=r"select='auc' is not known. Use log_prob or wer"):
         choose_automaton([], None, letters(sample()), "auc")
