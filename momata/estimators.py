@@ -146,7 +146,7 @@ class SpectralLearner(_SequenceLearner):
 
     def fit(self, X: Any, y: Any = None) -> SpectralLearner:
         """Learn from a collection of sequences."""
-        self.moments_ = None
+        self.moments_ = None  # fit keeps no counts
         return self._keep(learn_spectral(X, **self.get_params()))  # type: ignore[no-any-return]
 
     def partial_fit(self, X: Any, y: Any = None) -> SpectralLearner:
@@ -157,6 +157,10 @@ class SpectralLearner(_SequenceLearner):
         if self.polish:
             raise OptionError(
                 "polish needs all sequences, and partial_fit keeps their counts only. Use fit, or polish=0."
+            )
+        if getattr(self, "moments_", self) is None:
+            raise OptionError(
+                "fit keeps no counts, so there is nothing to add to. Begin with partial_fit, on a fresh learner."
             )
         settings = self._settings()
         corpus = as_corpus(X)
@@ -172,9 +176,10 @@ class SpectralLearner(_SequenceLearner):
             parts = old[0].merge(parts[0]), old[1].merge(parts[1])
             held_out = Corpus.concatenate([before[2].recode(corpus.alphabet), held_out])
         parts = parts[0].like(parts[1]), parts[1]
-        self.moments_ = (*parts, held_out)
         coded = held_out_corpus(held_out, parts[0].model_alphabet)
-        return self._keep(fit_moments(*parts, coded, settings)[0])  # type: ignore[no-any-return]
+        result = fit_moments(*parts, coded, settings)[0]
+        self.moments_ = (*parts, held_out)
+        return self._keep(result)  # type: ignore[no-any-return]
 
     def _settings(self) -> Settings:
         return Settings(

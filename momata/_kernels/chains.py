@@ -12,6 +12,9 @@ With fwd a forward vector that sums to 1 and bwd a backward vector weighted by c
 
 so that ``fwd(u) . bwd(u)`` is how many strings pass through u. Rows are divided by z before the product, and leaves, whose
 backward vectors are multiples of alpha_inf, need no product at all. The cost is three products of (inner nodes, n, n).
+
+Chances below 1e-290 (1e-30 in float32) count as 0, so that one over them is a number. Where fwd is 0, what bwd would be says
+nothing and may have no number (a lost state that would make much more of the rest): it is set to 0.
 """
 
 from __future__ import annotations
@@ -103,7 +106,37 @@ def _row_dot(rows: Matrix, r: int, vector: Matrix) -> float:
         d += rows[r, i + 3] * vector[i + 3]
     for i in range(full, n):
         a += rows[r, i] * vector[i]
-    return (a + b) + (c + d)
+    return float((a + b) + (c + d))
+
+
+@kernel
+def _times(product: float, power: int, z: float) -> tuple[float, int]:
+    """Return the product with z: a number between ``_TINY`` and ``_HUGE`` times a power of ``_TINY``."""
+    if z < _TINY:
+        z *= _HUGE
+        power += 1
+    elif z > _HUGE:
+        z *= _TINY
+        power -= 1
+    product *= z
+    if product > _HUGE:
+        product *= _TINY
+        power -= 1
+    elif product < _TINY:
+        product *= _HUGE
+        power += 1
+    return product, power
+
+
+@kernel
+def _log_of(last: float, product: float, power: int) -> float:
+    """Return the logarithm of ``last`` times a product and a power of ``_TINY``."""
+    if last <= 0.0 or product <= 0.0:
+        return -np.inf
+    value = last * product
+    if 1e-290 < value < 1e290:
+        return float(np.log(value) - power * _LOG_HUGE)
+    return float(np.log(last) + np.log(product) - power * _LOG_HUGE)
 
 
 @kernel
@@ -150,11 +183,12 @@ def log_likelihood_block(
     ``inverse`` 1 / z, or 0 where a string is impossible. The z of a path multiply to ``product`` times a power of ``_TINY``.
     """
     n = initial.size
-    total = 0.0
+    total, least = 0.0, 1e-30 if fwd.itemsize == 4 else 1e-290
     fwd[0] = initial
     product[0], power[0] = 1.0, 0
     if end[0] > 0.0:
-        total += end[0] * np.log(_row_dot(fwd, 0, final))
+        last = _row_dot(fwd, 0, final)
+        total += end[0] * _log_of(last if last > least else 0.0, 1.0, 0)
     for g in range(groups.shape[0]):
         sigma, start, leaf, stop = groups[g, 0], groups[g, 1], groups[g, 2], groups[g, 3]
         for low in range(start, leaf, _CHUNK):
@@ -162,24 +196,21 @@ def log_likelihood_block(
             for slot in range(low, high):
                 up = parent_slot[slot]
                 z = _row_dot(fwd, up, sums[sigma])
-                factor = 1.0 / z if z > 0.0 else 0.0
+                factor = 1.0 / z if z > least else 0.0
                 inverse[slot] = factor
                 for i in range(n):
                     scaled[slot, i] = fwd[up, i] * inverse[slot]
-                product[slot], power[slot] = product[up] * z, power[up]
-                if product[slot] < _TINY:
-                    product[slot] *= _HUGE
-                    power[slot] += 1
+                product[slot], power[slot] = _times(product[up], power[up], z if z > least else 0.0)
             _multiply(scaled[low:high], operators[sigma], fwd[low:high])
             for slot in range(low, high):
                 if end[slot] > 0.0:
                     last = _row_dot(fwd, slot, final)
-                    total += end[slot] * (np.log(last * product[slot]) - power[slot] * _LOG_HUGE)
+                    total += end[slot] * _log_of(last if last > least else 0.0, product[slot], power[slot])
         for slot in range(leaf, stop):
             if end[slot] > 0.0:
                 up = parent_slot[slot]
                 last = _row_dot(fwd, up, ends[sigma])
-                total += end[slot] * (np.log(last * product[up]) - power[up] * _LOG_HUGE)
+                total += end[slot] * _log_of(last if last > least else 0.0, product[up], power[up])
     return total
 
 
@@ -199,11 +230,12 @@ def expect_block(
         parent_slot, end, groups, initial, operators, final, sums, ends, fwd, scaled, inverse, product, power
     )
     step, used, outer = np.empty((_CHUNK, n), bwd.dtype), np.empty((n, n), bwd.dtype), np.empty(n)
+    least = 1e-30 if fwd.itemsize == 4 else 1e-290
     for g in range(-1, groups.shape[0]):
         low, high = (0, 1) if g < 0 else (groups[g, 1], groups[g, 2])
         for slot in range(low, high):
             last = _row_dot(fwd, slot, final) if end[slot] > 0.0 else 0.0
-            weight = end[slot] / last if last > 0.0 else 0.0
+            weight = end[slot] / last if last > least else 0.0
             for i in range(n):
                 bwd[slot, i] = weight * final[i]
             if weight > 0.0:
@@ -216,7 +248,7 @@ def expect_block(
             for slot in range(leaf, stop):
                 up = parent_slot[slot]
                 last = _row_dot(fwd, up, ends[sigma])
-                if last > 0.0:
+                if last > least:
                     weight = end[slot] / last
                     for i in range(n):
                         outer[i] += weight * fwd[up, i]
@@ -227,6 +259,10 @@ def expect_block(
                     stops[j] += outer[i] * operators[sigma, i, j]
         for low in range(start, leaf, _CHUNK):
             high = min(low + _CHUNK, leaf)
+            for slot in range(low, high):
+                for i in range(n):
+                    if fwd[slot, i] < least:
+                        bwd[slot, i] = 0.0
             _add_products(scaled[low:high], bwd[low:high], used, counts[sigma])
             _multiply(bwd[low:high], transposed[sigma], step[: high - low])
             for slot in range(low, high):
@@ -234,7 +270,8 @@ def expect_block(
                 for i in range(n):
                     bwd[up, i] += inverse[slot] * step[slot - low, i]
     for i in range(n):
-        starts[i] += bwd[0, i]
+        if fwd[0, i] >= least:
+            starts[i] += bwd[0, i]
     return total
 
 
@@ -273,13 +310,13 @@ def best_paths_block(
                 if largest > 0.0:
                     for j in range(n):
                         best[slot, j] /= largest
-                logs[slot] = logs[up] + np.log(largest)
+                logs[slot] = logs[up] + (np.log(largest) if largest > 0.0 else -np.inf)
             if end[slot] > 0.0:
                 state, chance = 0, 0.0
                 for j in range(n):
                     if best[slot, j] * final[j] > chance:
                         state, chance = j, best[slot, j] * final[j]
-                total += end[slot] * (np.log(chance) + logs[slot])
+                total += end[slot] * (np.log(chance) + logs[slot] if chance > 0.0 else -np.inf)
                 if chance > 0.0:
                     used[slot, state] += end[slot]
                     stops[state] += end[slot]

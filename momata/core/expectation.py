@@ -48,8 +48,10 @@ class _Operands:
     """An automaton as the kernels want it, in one precision."""
 
     def __init__(self, wfa: WFA, precision: Precision) -> None:
+        least = 1e-30 if precision == "float32" else 1e-290  # as in the kernels
         self.initial, self.operators, self.final = (
-            np.ascontiguousarray(a, dtype=precision) for a in (wfa.initial, wfa.operators, wfa.final)
+            np.ascontiguousarray(np.where(a >= least, a, 0.0), dtype=precision)
+            for a in (wfa.initial, wfa.operators, wfa.final)
         )
         self.sums: NDArray[Any] = self.operators.sum(axis=2)
         self.ends: NDArray[Any] = self.operators @ self.final

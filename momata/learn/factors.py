@@ -184,4 +184,9 @@ def _selected(blocks: HankelBlocks, V: Array, d_s: Array) -> tuple[Array, Array]
             short, long = np.array(pairs).T
             products[sigma] = (V[long] * (d_s[short] / d_s[long])[:, None]).T @ V[short]
             gram[sigma] = V[short].T @ V[short]
+    if not gram.any():
+        raise BasisError(
+            "operators='selection' needs suffixes of which some are others with a symbol before them, and this basis has none. "
+            "Use closed: and its name, or operators='shifted'."
+        )
     return products, gram

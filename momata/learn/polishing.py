@@ -8,7 +8,7 @@ from typing import Any
 
 from momata.core.corpus import Corpus
 from momata.core.counting import count_prefixes
-from momata.learn.em import polish
+from momata.learn.em import FINISH, polish
 from momata.learn.result import FitResult, Status
 from momata.predict.automaton_model import AutomatonModel, choose_share
 
@@ -28,7 +28,7 @@ def finish_by_likelihood(
     prior: float = 0.1,
     callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> FitResult:
-    """Return a fit polished by EM, with as many states and steps as suit held-out data best.
+    """Return a fit polished by EM, with as many states and steps as suit held-out data best; at last some steps on all data.
 
     Likelihood can use more states than moments can tell apart: the number is doubled as long as held-out data gain.
 
@@ -47,7 +47,6 @@ def finish_by_likelihood(
     prior, callback
         See `polish`.
     """
-    assert result.wfa is not None
     assert isinstance(result.model, AutomatonModel)
     tree = count_prefixes(held_out)
     best: tuple[float, FitResult, AutomatonModel] | None = None
@@ -65,7 +64,7 @@ def finish_by_likelihood(
     assert best is not None
     _, tried, chosen = best
     steps = tried.model.training["best_step"]
-    final = polish(result.wfa, corpus, steps, prior, n_states=tried.n_states)
+    final = polish(tried.automaton, corpus, min(FINISH, n_steps), prior)
     training = result.model.training | {"polish": steps, "prior": prior, "polished": polished}
     model = AutomatonModel(final.automaton, result.model.backing, chosen.share, chosen.distrust, training)
     return replace(

@@ -14,7 +14,7 @@ from momata.core.hankel import HankelBlocks, Scaling, hankel_from_counts
 from momata.core.linalg import SVDMethod
 from momata.core.statistics import check_statistic
 from momata.core.wfa import Statistic
-from momata.errors import DataError, OptionError, whole
+from momata.errors import BasisError, DataError, OptionError, whole
 from momata.learn.factors import Ends, Operators, RankPath, rank_path
 from momata.learn.moments import Moments, count_moments
 from momata.learn.ngram import best_order
@@ -225,8 +225,16 @@ def fit_moments(
 
 
 def _candidates(moments: Moments, settings: Settings) -> Iterator[Candidate]:
-    for one in settings.each():
-        path = one.path(moments, settings.max_rank)
+    every = list(settings.each())
+    failed: list[BasisError] = []
+    for one in every:
+        try:
+            path = one.path(moments, settings.max_rank)
+        except BasisError as error:  # others may do
+            failed.append(error)
+            if len(failed) == len(every):
+                raise
+            continue
         options: dict[str, Any] = {"settings": one}
         if len(settings.statistics) > 1:
             options["statistic"] = one.statistics[0]
