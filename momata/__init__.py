@@ -30,6 +30,7 @@ _HOMES = {
         "singular_value_automaton",
     ),
     "momata.core.hankel": ("HankelBlocks", "estimate_hankel", "exact_blocks", "hankel_from_table", "noise_level"),
+    "momata.core.nnls": ("nnls",),
     "momata.core.probabilistic": ("HMM", "PFA", "normalise", "random_hmm", "random_pdfa", "random_pfa"),
     "momata.core.wfa": ("WFA", "convert"),
     "momata.errors": (
@@ -41,7 +42,7 @@ _HOMES = {
         "MomataError",
         "OptionError",
     ),
-    "momata.estimators": ("EMLearner", "NGramLearner", "SpectralLearner"),
+    "momata.estimators": ("EMLearner", "NGramLearner", "NonNegativeLearner", "ResidualLearner", "SpectralLearner"),
     "momata.io": (
         "from_hmmlearn",
         "load",
@@ -56,6 +57,7 @@ _HOMES = {
     "momata.learn.em": ("learn_em", "learn_online", "polish"),
     "momata.learn.factors": ("RankPath", "automaton_of_factors", "rank_path"),
     "momata.learn.ngram": ("learn_ngram",),
+    "momata.learn.nonnegative": ("learn_nonnegative", "learn_residual"),
     "momata.learn.result": ("FitResult", "Status"),
     "momata.learn.spectral": ("learn_spectral",),
     "momata.predict.automaton_model": ("choose_share",),

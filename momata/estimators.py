@@ -15,17 +15,20 @@ from momata.core.corpus import Corpus, as_corpus
 from momata.core.expectation import Precision
 from momata.core.linalg import SVDMethod
 from momata.errors import DataError, OptionError
+from momata.learn.by_moments import Settings, fit_moments, several
 from momata.learn.em import learn_em
 from momata.learn.factors import Ends, Operators
 from momata.learn.moments import Moments
 from momata.learn.ngram import learn_ngram
+from momata.learn.nonnegative import learn_nonnegative, learn_residual
+from momata.learn.nonnegative_factors import NMFMethod
 from momata.learn.result import FitResult
 from momata.learn.selection import Criterion, held_out_corpus, hold_out
-from momata.learn.spectral import Settings, fit_moments, learn_spectral, several
+from momata.learn.spectral import learn_spectral
 from momata.predict.language_model import LanguageModel
 from momata.predict.ngram_model import Smoothing
 
-__all__ = ["EMLearner", "NGramLearner", "SpectralLearner"]
+__all__ = ["EMLearner", "NGramLearner", "NonNegativeLearner", "ResidualLearner", "SpectralLearner"]
 
 
 class _SequenceLearner(BaseEstimator):  # type: ignore[misc]
@@ -183,9 +186,79 @@ class SpectralLearner(_SequenceLearner):
 
     def _settings(self) -> Settings:
         return Settings(
-            self.n_states, self.max_states, self.max_length, self.operators, self.ends, self.svd, self.select, self.seed,
-            several(self.statistic), several(self.basis), several(self.scaling),
+            "spectral", self.n_states, self.max_states, self.max_length, self.operators, self.ends, self.svd, self.select,
+            self.seed, statistics=several(self.statistic), bases=several(self.basis), scalings=several(self.scaling),
         )  # fmt: skip
+
+
+class NonNegativeLearner(_SequenceLearner):
+    """Learn a PFA by non-negative factorisation; see `learn_nonnegative` for the parameters."""
+
+    def __init__(
+        self,
+        n_states: Any = "auto",
+        max_states: int = 40,
+        statistic: Any = "substring",
+        basis: Any = "top:400",
+        max_length: int = 4,
+        scaling: Any = "roots",
+        operators: Operators = "shifted",
+        nmf: NMFMethod = "cd",
+        restarts: int = 1,
+        select: Criterion = "log_prob",
+        polish: int = 0,
+        fraction: float = 0.1,
+        seed: int = 0,
+    ) -> None:
+        self.n_states = n_states
+        self.max_states = max_states
+        self.statistic = statistic
+        self.basis = basis
+        self.max_length = max_length
+        self.scaling = scaling
+        self.operators = operators
+        self.nmf = nmf
+        self.restarts = restarts
+        self.select = select
+        self.polish = polish
+        self.fraction = fraction
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any = None) -> NonNegativeLearner:
+        """Learn from a collection of sequences."""
+        return self._keep(learn_nonnegative(X, **self.get_params()))  # type: ignore[no-any-return]
+
+
+class ResidualLearner(_SequenceLearner):
+    """Learn a PFA from the futures of observed prefixes; see `learn_residual` for the parameters."""
+
+    def __init__(
+        self,
+        n_states: Any = "auto",
+        max_states: int = 40,
+        statistic: Any = "substring",
+        basis: Any = "top:400",
+        max_length: int = 4,
+        scaling: Any = "roots",
+        select: Criterion = "log_prob",
+        polish: int = 0,
+        fraction: float = 0.1,
+        seed: int = 0,
+    ) -> None:
+        self.n_states = n_states
+        self.max_states = max_states
+        self.statistic = statistic
+        self.basis = basis
+        self.max_length = max_length
+        self.scaling = scaling
+        self.select = select
+        self.polish = polish
+        self.fraction = fraction
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any = None) -> ResidualLearner:
+        """Learn from a collection of sequences."""
+        return self._keep(learn_residual(X, **self.get_params()))  # type: ignore[no-any-return]
 
 
 class EMLearner(_SequenceLearner):

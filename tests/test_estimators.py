@@ -21,7 +21,8 @@ from momata.core.basis import Basis
 from momata.core.corpus import Corpus
 from momata.core.probabilistic import random_pfa
 from momata.errors import DataError, OptionError
-from momata.estimators import NGramLearner, SpectralLearner
+from momata.estimators import EMLearner, NGramLearner, SpectralLearner
+from momata.learn.em import learn_em
 from momata.learn.ngram import learn_ngram
 from momata.learn.result import Status
 from momata.learn.selection import hold_out
@@ -339,3 +340,48 @@ def test_the_spectral_learner_can_be_pickled_and_goes_on():
     assert np.array_equal(again.predict_proba(parts[0]), learner.predict_proba(parts[0]))
     one, other = (one.partial_fit(parts[1]).automaton_.operators for one in (learner, again))
     assert np.array_equal(one, other)
+
+
+# ---------------------------------------------------------------------- EM
+
+
+@pytest.mark.parametrize("options", [{}, {"tied": True, "prior": 0.5}, {"hard": True}, {"init": "spectral"}], ids=str)
+def test_em_gives_equal_arrays_by_both_faces(options):
+    options = {"n_states": 3, "n_steps": 18, "restarts": 2, "seed": 2} | options
+    learner = EMLearner(**options)
+    assert learner.fit(RAGGED) is learner
+    result = learn_em(RAGGED, **options)
+    assert np.array_equal(learner.automaton_.operators, result.wfa.operators)
+    assert np.array_equal(learner.predict_proba(RAGGED), result.model.next_symbols(RAGGED))
+    assert np.array_equal(learner.score_samples(RAGGED), result.model.log_prob(RAGGED))
+    assert (learner.n_states_, learner.result_.status) == (3, result.status)
+    assert learner.classes_ == [*result.model.alphabet, STOP]
+    assert learner.result_.trace == result.trace
+
+
+def test_parameters_of_em_are_those_of_the_function():
+    import inspect
+
+    ours = {n: p.default for n, p in inspect.signature(learn_em).parameters.items()}
+    for name in ("data", "valid", "callback", "keep", "resume"):
+        del ours[name]
+    assert EMLearner().get_params() == ours
+    assert clone(EMLearner(n_states=4, tied=True)).get_params() == ours | {"n_states": 4, "tied": True}
+
+
+def test_em_before_fitting_and_what_it_refuses():
+    with pytest.raises(NotFittedError, match="EMLearner"):
+        EMLearner().predict(RAGGED)
+    with pytest.raises(OptionError, match="n_states=0"):
+        EMLearner(n_states=0).fit(RAGGED)
+    with pytest.raises(DataError, match="a corpus without sequences"):
+        EMLearner().fit([])
+
+
+def test_em_in_a_grid_and_pickled():
+    search = GridSearchCV(EMLearner(n_steps=4, restarts=1), {"n_states": [1, 2]}, cv=KFold(2)).fit(RAGGED)
+    means = search.cv_results_["mean_test_score"]
+    assert np.all(np.isfinite(means))
+    assert search.best_params_["n_states"] == 1 + int(np.argmax(means))
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    assert np.array_equal(again.predict_proba(RAGGED), search.predict_proba(RAGGED))

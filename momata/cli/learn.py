@@ -33,6 +33,8 @@ _OF_FACTORS = ("states", "max_states", "statistic", "basis", "max_length", "scal
 OPTIONS_OF = {
     "ngram": ("order", "smoothing", *_OF_SAMPLE),
     "spectral": (*_OF_FACTORS, "operators", "ends", "svd", "polish", *_OF_SAMPLE),
+    "nonnegative": (*_OF_FACTORS, "operators", "nmf", "restarts", "polish", *_OF_SAMPLE),
+    "residual": (*_OF_FACTORS, "polish", *_OF_SAMPLE),
     "em": (
         "states",
         "max_states",
@@ -190,7 +192,14 @@ SCALINGS = ("none", "roots", "sums", "counts")
     metavar="random|hmm|left-to-right|spectral|MODEL",
     help="What EM starts from: drawn at random, by a method of moments, or a model file.",
 )
-@click.option("--restarts", type=click.IntRange(1), default=3, show_default=True, help="Random starts, compared early.")
+@click.option("--restarts", type=click.IntRange(1), help="Random starts [default: 3; nonnegative: 1].")
+@click.option(
+    "--nmf",
+    type=click.Choice(["cd", "anls"]),
+    default="cd",
+    show_default=True,
+    help="Coordinate descent, or alternating non-negative least squares.",
+)
 @click.option(
     "--prior",
     type=click.FloatRange(0, 1e9),
@@ -248,6 +257,11 @@ def learn(
     spectral  weighted automaton from the singular value decomposition of a Hankel matrix
               (--states --max-states --statistic --basis --max-length --scaling --operators
               --ends --svd --select --polish)
+    nonnegative  probabilistic automaton from a non-negative factorisation of that matrix
+              (--states --max-states --statistic --basis --max-length --scaling --operators
+              --nmf --restarts --select --polish)
+    residual  probabilistic automaton whose states are futures of observed prefixes
+              (--states --max-states --statistic --basis --max-length --scaling --select --polish)
     em        probabilistic automaton by expectation and maximisation
               (--states --max-states --init --restarts --prior --steps --patience --tied --hard
               --grow --temperature --precision --checkpoint)
@@ -277,8 +291,9 @@ def learn(
             f"--out {out} is the training data itself, which the model would replace. Name another file."
         )
     options = {name: options[name] for name in OPTIONS_OF[method] if name in options}
-    if options.get("max_states", 1) is None:
-        del options["max_states"]
+    options = {
+        name: value for name, value in options.items() if name not in ("max_states", "restarts") or value is not None
+    }
     if "basis" in options:
         options["basis"] = _bases(options["basis"])
     if method == "ngram":
@@ -337,17 +352,33 @@ def _learn_ngram(corpus: Any, options: dict[str, Any], seed: int) -> Any:
         )  # fmt: skip
 
 
-def _learn_spectral(corpus: Any, options: dict[str, Any], seed: int) -> Any:
-    from momata.learn.spectral import learn_spectral
-
+def _learn_by_moments(learn: Any, corpus: Any, options: dict[str, Any], seed: int) -> Any:
     n_states = options.pop("states")
     tries = 1 if n_states != "auto" else options.get("max_states", 40)
     tries *= len(options["statistic"]) * len(options["basis"]) * len(options["scaling"])
     with show_progress("choosing the automaton", tries) as show:
-        return learn_spectral(
+        return learn(
             corpus, n_states, **options, seed=seed,
             callback=lambda e: show(_step_shown(e)),
         )  # fmt: skip
+
+
+def _learn_spectral(corpus: Any, options: dict[str, Any], seed: int) -> Any:
+    from momata.learn.spectral import learn_spectral
+
+    return _learn_by_moments(learn_spectral, corpus, options, seed)
+
+
+def _learn_nonnegative(corpus: Any, options: dict[str, Any], seed: int) -> Any:
+    from momata.learn.nonnegative import learn_nonnegative
+
+    return _learn_by_moments(learn_nonnegative, corpus, options, seed)
+
+
+def _learn_residual(corpus: Any, options: dict[str, Any], seed: int) -> Any:
+    from momata.learn.nonnegative import learn_residual
+
+    return _learn_by_moments(learn_residual, corpus, options, seed)
 
 
 def _step_shown(entry: dict[str, Any]) -> str:
@@ -407,7 +438,8 @@ def _start(name: str, corpus: Any) -> Any:
 
 
 _LEARNERS: dict[str, Callable[[Any, dict[str, Any], int], Any]] = {
-    "ngram": _learn_ngram, "spectral": _learn_spectral, "em": _learn_em,
+    "ngram": _learn_ngram, "spectral": _learn_spectral, "nonnegative": _learn_nonnegative, "residual": _learn_residual,
+    "em": _learn_em,
 }  # fmt: skip
 
 

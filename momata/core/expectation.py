@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from momata._kernels import chains
 from momata.core.plan import WalkPlan
@@ -22,6 +22,14 @@ Precision = Literal["float64", "float32"]
 
 _LANES = 8  # sums of their own, of every eighth block each, so that results do not depend on the number of threads
 _LANE_WEIGHTS = 2**21  # weights up to which there are as many lanes
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Find libraries with threads of their own, once: looking takes 2 ms. Kernels use the BLAS of scipy."""
+    import scipy.linalg.cython_blas  # noqa: F401
+
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +99,7 @@ def expect(plan: WalkPlan, wfa: WFA, precision: Precision = "float64") -> Expect
 
     _ = operands.transposed  # before threads ask for it
     n_lanes = min(len(plan.blocks), _LANES if wfa.operators.size <= _LANE_WEIGHTS else 2)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _libraries().limit(limits=1, user_api="blas"):
         lanes = map_threads(sum_lane, [(first,) for first in range(n_lanes)])
     total, counts, stops, starts = (sum(part[1:], start=part[0]) for part in zip(*lanes, strict=True))
     return Expectations(float(total), counts * wfa.operators, stops * wfa.final, starts * wfa.initial)
@@ -108,7 +116,7 @@ def log_likelihood(plan: WalkPlan, wfa: WFA, precision: Precision = "float64") -
         return total
 
     n_lanes = min(len(plan.blocks), _LANES)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _libraries().limit(limits=1, user_api="blas"):
         return float(sum(map_threads(sum_lane, [(first,) for first in range(n_lanes)])))
 
 

@@ -95,7 +95,8 @@ class EMState:
                 parts: Any = [arrays[f"{name}_{part}"] for part in _PARTS]
                 initial, final, operators = parts
                 automata[name] = PFA(initial, final, operators, values["alphabet"])
-        plain = {name: values[name] for name in _PLAIN_FIELDS}
+        plain = {name: _known(values[name]) for name in _PLAIN_FIELDS}
+        plain |= {name: -np.inf for name in ("best_score", "mark") if plain[name] is None}
         for name, kind in _PLAIN_FIELDS.items():
             if type(plain[name]) is not kind:
                 raise OptionError(f"{name} is {plain[name]!r:.40}")
@@ -114,6 +115,16 @@ _PLAIN_FIELDS = {
     "curve": list,
     "trace": list,
 }
+
+
+_SCORES = ("validation_log_prob", "log_likelihood")
+
+
+def _known(entries: Any) -> Any:
+    """Return the entries of a curve or trace as they were: files have no infinite numbers, so a score of -inf came as None."""
+    if not isinstance(entries, list):
+        return entries
+    return [e | {key: -np.inf for key in _SCORES if key in e and e[key] is None} for e in entries]
 
 
 def learn_em(
@@ -195,9 +206,12 @@ def learn_em(
     if not len(corpus):
         raise DataError("a corpus without sequences cannot be learned from. Give at least one, which may be empty.")
     _check_start(init, n_states, corpus)
-    training = options.summary() | {"n_sequences": len(corpus), "n_tokens": corpus.n_tokens}
-    _check_resume(resume, training)
     train, held_out = hold_out(corpus, fraction, seed) if valid is None else (corpus, _usable(valid, corpus))
+    training = options.summary() | {
+        "fraction": fraction if valid is None else None, "n_sequences": len(corpus), "n_tokens": corpus.n_tokens,
+        "n_held_out": len(held_out),
+    }  # fmt: skip
+    _check_resume(resume, training)
     search = _Search(train, held_out, event_shares(corpus), options, training, callback, keep)
     counted = time.perf_counter()
     state = search.run(_sizes(options), resume)
@@ -240,8 +254,7 @@ class EMOptions:
         for name, least in (("max_states", 1), ("restarts", 1), ("n_steps", 0), ("patience", 1)):
             if whole(getattr(self, name), name) < least:
                 raise OptionError(f"{name}={getattr(self, name)} is too small. Give a whole number from {least}.")
-        if not 0 <= self.prior < np.inf:
-            raise OptionError(f"prior={self.prior} is no number of uses. Give a finite number from 0.")
+        _check_prior(self.prior)
         if not 1 <= self.temperature < np.inf:
             raise OptionError(f"temperature={self.temperature}: annealing starts at a finite temperature from 1.")
         if self.precision not in get_args(Precision):
@@ -257,7 +270,12 @@ class EMOptions:
         return {"method": "em"} | plain | {"init": self.init if isinstance(self.init, str) else "automaton"}
 
 
-def _check_start(init: Start | WFA, n_states: Any, corpus: Corpus) -> None:
+def _check_prior(prior: float) -> None:
+    if not 0 <= prior < np.inf:
+        raise OptionError(f"prior={prior} is no number of uses. Give a finite number from 0.")
+
+
+def _check_start(init: Any, n_states: Any, corpus: Corpus) -> None:
     if isinstance(init, WFA):
         if init.alphabet != corpus.alphabet:
             raise OptionError(
@@ -269,7 +287,7 @@ def _check_start(init: Start | WFA, n_states: Any, corpus: Corpus) -> None:
 
 
 def _check_resume(state: EMState | None, training: dict[str, Any]) -> None:
-    if state is not None and state.training != training:
+    if state is not None and {k: v for k, v in state.training.items() if k != "versions"} != training:
         differing = [key for key in training if state.training.get(key) != training[key]]
         raise OptionError(
             f"what is to go on was begun with other {', '.join(differing) or 'options'}. Use the same data and options, or "
@@ -315,6 +333,8 @@ class _Search:
         """Return the state after the last run."""
         if state is None:
             state = self._begin(sizes[0], None)
+        else:
+            state = replace(state, trace=[*state.trace])
         while True:
             state = self._finish_run(state)
             done = len(state.curve)
@@ -382,7 +402,7 @@ class _Search:
             if score > s.best_score or hot:
                 s = replace(s, best=pfa, best_step=step, best_score=score)
             if self.keep:
-                self.keep(s)
+                self.keep(replace(s, trace=[*s.trace]))
         entry = {
             "n_states": s.best.n_states, "validation_log_prob": s.best_score,
             "validation_perplexity_per_symbol": _perplexity(s.best_score, self.held_out.n_events),
@@ -418,6 +438,7 @@ def polish(
     prior: float = 0.1,
     valid: Any = None,
     n_states: int | None = None,
+    keep_zeros: bool = True,
     precision: Precision = "float64",
     callback: Callback | None = None,
 ) -> FitResult:
@@ -438,6 +459,8 @@ def polish(
         made, and the last is taken.
     n_states : int, optional
         Of the projection, if not as many as the automaton has.
+    keep_zeros : bool
+        Whether a PFA keeps its zeros; else it is mixed with 1 % of what all events do, so that all can change.
     precision, callback
         See `learn_em`.
 
@@ -460,11 +483,12 @@ def polish(
         raise DataError("a corpus without sequences cannot be learned from. Give at least one, which may be empty.")
     if whole(n_steps, "n_steps") < 0:
         raise OptionError(f"n_steps={n_steps} is no number of steps. Give a whole number from 0.")
+    _check_prior(prior)
     tree = count_prefixes(corpus)
     shares = event_shares(corpus)
     step, plan = EMStep(shares, prior, precision=precision), plan_walk(tree)
     held_out = None if valid is None else plan_walk(count_prefixes(_usable(valid, corpus)))
-    pfa = best = as_start(wfa, tree, shares, n_states)
+    pfa = best = as_start(wfa, tree, shares, n_states, keep_zeros)
     best_step = last_gain = 0
     best_score = mark = -np.inf if held_out is None else log_likelihood(held_out, pfa)
     trace: list[dict[str, Any]] = []
@@ -524,16 +548,20 @@ def learn_online(
     """
     if not 0.5 < decay <= 1:
         raise OptionError(f"decay={decay}: steps must shrink, but not too fast. Give a number above 0.5, at most 1.")
+    _check_prior(prior)
+    if not isinstance(start, WFA) and whole(start, "start") < 1:
+        raise OptionError(f"start={start}: an automaton has at least 1 state. Or give one to start from.")
     began = time.perf_counter()
     pfa: PFA | None = None
     kept: Expectations | None = None
     seen, trace = 0.0, []
     for k, (batch, plan, shares) in enumerate(_planned(batches)):
         if pfa is None:
+            _check_start(start, "auto", batch)
             if isinstance(start, WFA):
                 pfa = as_start(start, count_prefixes(batch), shares)
             else:
-                pfa = random_start("random", whole(start, "start"), batch.alphabet, shares, generator(seed))
+                pfa = random_start("random", start, batch.alphabet, shares, generator(seed))
         elif batch.alphabet != pfa.alphabet:
             raise OptionError("batches must be over one alphabet. Recode them: batch.recode(alphabet).")
         found = EMStep(shares).expectations(plan, pfa)

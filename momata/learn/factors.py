@@ -75,6 +75,11 @@ class RankPath:
         """The largest rank."""
         return int(self.initial.size)
 
+    @property
+    def ranks(self) -> range:
+        """All ranks: each costs next to nothing."""
+        return range(1, self.max_rank + 1)
+
     def automaton(self, n_states: int) -> WFA:
         """Return the automaton of one rank."""
         n = n_states

@@ -53,7 +53,7 @@ def finish_by_likelihood(
     polished: list[dict[str, Any]] = []
     spent = 0.0
     for n in _sizes(rough.n_states, grow):
-        tried = polish(rough.wfa, train, n_steps, prior, held_out, n, callback=callback)
+        tried = polish(rough.wfa, train, n_steps, prior, held_out, n, keep_zeros=False, callback=callback)
         model = choose_share(AutomatonModel(tried.automaton, rough.backing), tree)
         score = model.node_scores(tree).total(model.share, model.distrust)
         polished.append({"n_states": n, "n_steps": tried.model.training["best_step"], "validation_log_prob": score})

@@ -18,16 +18,16 @@ _CANDIDATES = 2000  # frequent prefixes among which states are sought
 _UNIFORM = 0.01  # of every row, so that no weight is 0
 
 
-def as_start(wfa: WFA, tree: CountedTree, shares: Array, n_states: int | None = None) -> PFA:
+def as_start(wfa: WFA, tree: CountedTree, shares: Array, n_states: int | None = None, keep_zeros: bool = True) -> PFA:
     """Return a PFA from which EM can start: the automaton itself where it is non-negative, else its projection.
 
     A non-negative automaton of finite mass is a PFA times a constant. All rows get 1 % of what all events do, since EM keeps
-    zeros; an automaton that is a PFA already keeps its zeros.
+    zeros; an automaton that is a PFA already keeps its zeros, unless ``keep_zeros`` is false.
     """
     if n_states in (None, wfa.n_states):
         if wfa.is_probabilistic():
-            return PFA.of(wfa)
-        if wfa.is_nonnegative() and wfa.statistic == "string" and wfa.is_summable():
+            return PFA.of(wfa) if keep_zeros else _mixed(PFA.of(wfa), shares)
+        if wfa.is_nonnegative() and wfa.statistic == "string" and wfa.is_summable() and wfa.total_mass() > 0:
             return _mixed(normalise(wfa)[0], shares)
     return project(wfa, tree, shares, n_states)
 
@@ -125,6 +125,7 @@ def _far_apart(points: Array, weights: Array, n: int) -> list[int]:
         chosen.append(best)
         unit = left[best] / np.sqrt(lengths[best])
         left = left - np.outer(left @ unit, unit)
+    chosen = chosen or [0]  # nothing is known of any
     nearest = np.min([((points - points[i]) ** 2).sum(axis=1) for i in chosen], axis=0) * trust**2
     while len(chosen) < n:
         best = int(nearest.argmax())
