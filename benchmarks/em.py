@@ -65,9 +65,9 @@ def sample_of(data: Path | None, number: int) -> tuple[mo.Corpus, str]:
         corpus, name = mo.read_corpus(path), f"problem {number}"
     else:
         if number == 6:
-            target = random_pfa(n_states=19, n_symbols=6, seed=1, mean_length=15)
+            target = random_pfa(n_states=19, n_symbols=6, seed=1, sparsity=0.95, mean_length=7)
         else:
-            target = random_hmm(n_states=13, n_symbols=15, seed=1, mean_length=15).to_pfa()
+            target = random_hmm(n_states=13, n_symbols=15, seed=1, sparsity=0.95, mean_length=7).to_pfa()
         corpus, name = mo.LanguageModel(target).sample(20_000, seed=0), f"made up instead of problem {number}"
     return corpus, f"{name}: {len(corpus):,} strings, {corpus.n_tokens:,} symbols over {corpus.n_symbols}"
 
@@ -100,7 +100,7 @@ def beside_hmmlearn(corpus: mo.Corpus, n_states: int, asked: float) -> None:
     plan, step = plan_walk(count_prefixes(corpus)), EMStep(event_shares(corpus), tied=True)
     step(plan, pfa)  # compiled
     ours, (after, logp) = cpu_of(lambda: step(plan, pfa))
-    for implementation in ("log", "scaling"):
+    for implementation in ("log", "scaling"):  # its default, and one that is faster
         theirs = np.inf
         for _ in range(1 if implementation == "log" else 2):
             other = rival(pfa, implementation)
@@ -109,8 +109,10 @@ def beside_hmmlearn(corpus: mo.Corpus, n_states: int, asked: float) -> None:
         assert np.isclose(other.monitor_.history[-1], logp, rtol=1e-9), "hmmlearn and momata disagree"
         transitions = after.total / after.total.sum(axis=1, keepdims=True)
         assert np.allclose(transitions, other.transmat_, rtol=1e-6, atol=1e-9), "hmmlearn and momata step elsewhere"
-        ratio = theirs / ours
-        print(f"  {n_states} states, hmmlearn's {implementation!r} recursion: {ratio:.0f} times as fast {at_least(ratio, asked)}")
+        verdict = at_least(theirs / ours, asked) if implementation == "log" else "(not its default)"
+        print(
+            f"  {n_states} states, hmmlearn's {implementation!r} recursion: {theirs / ours:.0f} times as fast {verdict}"
+        )
 
 
 # ------------------------------------------------------------------ np.dot
@@ -144,8 +146,11 @@ def beside_dot(plan: WalkPlan, pfa: PFA) -> None:
     same, _ = cpu_of(lambda: products(rows))
     whole, _ = cpu_of(lambda: products([CHUNK] * (sum(rows) // CHUNK)))
     flops = 6.0 * sum(rows) * n * n
-    asked = at_least(100 * same / ours, 40, " %")
-    print(f"  {n} states, {sum(rows):,} rows in {len(rows):,} products: {100 * same / ours:.0f} % of np.dot on the same shapes {asked}")
+    share = 100 * same / ours
+    asked = at_least(share, 40, " %") if n >= 64 else ""
+    print(
+        f"  {n} states, {sum(rows):,} rows in {len(rows):,} products: {share:.0f} % of np.dot on the same shapes {asked}"
+    )
     print(f"    {100 * whole / ours:.0f} % of np.dot on {CHUNK} rows each ({flops / whole / 1e9:.1f} Gflop/s there)")
 
 
@@ -161,7 +166,9 @@ def ten_times(corpus: mo.Corpus) -> None:
     once, (after, logp) = cpu_of(lambda: step(plan, pfa))
     often, (again, logp_often) = cpu_of(lambda: step(many, pfa))
     assert np.isclose(10 * logp, logp_often, rtol=1e-12) and np.allclose(after.operators, again.operators, rtol=1e-9)
-    print(f"corpus ten times over, {N_STATES} states, as a multiple of once: {often / once:.2f} {at_most(often / once, 1.3)}")
+    print(
+        f"corpus ten times over, {N_STATES} states, as a multiple of once: {often / once:.2f} {at_most(often / once, 1.3)}"
+    )
     print(f"counting and planning, as a multiple of one iteration: {plan_seconds / once:.2f}")
 
 
@@ -176,13 +183,17 @@ def precision_and_threads(plan: WalkPlan, corpus: mo.Corpus) -> None:
         with mo.limit_threads(2):
             two, other = best_of(lambda p=pfa: expect(plan, p))
         assert np.array_equal(found.operators, other.operators), "threads change the result"
-        print(f"{n} states: float32 {exact / rough:.2f} times as fast; two threads {one / two:.2f} times as fast as one (wall)")
+        print(
+            f"{n} states: float32 {exact / rough:.2f} times as fast; two threads {one / two:.2f} times as fast as one (wall)"
+        )
 
 
 def beside_spectral(plan: WalkPlan, corpus: mo.Corpus) -> None:
     def spectral() -> mo.WFA:
         counts = count_statistic(corpus, "substring", 4, 4)
-        return rank_path(hankel_from_counts(counts, basis_from_counts(counts, "top:400", 4)), N_STATES).automaton(N_STATES)
+        return rank_path(hankel_from_counts(counts, basis_from_counts(counts, "top:400", 4)), N_STATES).automaton(
+            N_STATES
+        )
 
     pfa, step = start_for(corpus, N_STATES), EMStep(event_shares(corpus))
     iteration, _ = cpu_of(lambda: step(plan, pfa))
@@ -193,7 +204,9 @@ def beside_spectral(plan: WalkPlan, corpus: mo.Corpus) -> None:
     moments, by_moments = cpu_of(lambda: mo.learn_spectral(corpus, N_STATES), runs=2)
     polished, by_both = cpu_of(lambda: mo.learn_spectral(corpus, N_STATES, polish=20), runs=1)
     n_steps = len(by_em.trace)
-    print(f"learn_em by default ({n_steps} iterations in all), as a multiple of that one spectral fit: {em / alone:.0f}")
+    print(
+        f"learn_em by default ({n_steps} iterations in all), as a multiple of that one spectral fit: {em / alone:.0f}"
+    )
     print(f"  as a multiple of learn_spectral, which holds data out and fits twice: {em / moments:.0f}")
     print(f"  learn_spectral with --polish 20, as a multiple of it without: {polished / moments:.0f}")
     events = plan.n_events
@@ -231,7 +244,9 @@ def main() -> None:
                 beside_hmmlearn(corpus, 20, FASTER[f"problem {number}"])
                 few = corpus if given.full else corpus[: len(corpus) // 10]
                 nodes = count_prefixes(few).n_nodes
-                print(f"  {len(few):,} strings for both ({few.n_tokens:,} symbols, {nodes:,} nodes; fewer strings share less):")
+                print(
+                    f"  {len(few):,} strings for both ({few.n_tokens:,} symbols, {nodes:,} nodes; fewer strings share less):"
+                )
                 beside_hmmlearn(few, 64, FASTER[f"problem {number}"])
             print("share of the flop rate of np.dot:")
             for n in (20, 64, 128):

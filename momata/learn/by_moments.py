@@ -187,8 +187,8 @@ def fit_moments(
     wfa = path.automaton(min(wanted, path.max_rank))
     training = {
         "method": settings.method, "statistic": chosen.statistics[0], "basis": str(chosen.bases[0]),
-        "max_length": settings.max_length, "scaling": chosen.scalings[0], "operators": settings.operators, "ends": settings.ends, "select": settings.select,
-        "seed": settings.seed, "curve": choice.curve,
+        "max_length": settings.max_length, "scaling": chosen.scalings[0], "operators": settings.operators,
+        "ends": settings.ends, "select": settings.select, "seed": settings.seed, "curve": choice.curve,
     }  # fmt: skip
     model = AutomatonModel(wfa, whole_sample.backing(order), choice.model.share, choice.model.distrust, training)
     status = status_of(model, settings.n_states != "auto" and wfa.n_states < wanted, float(tried["negative_mass"]))

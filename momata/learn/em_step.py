@@ -130,7 +130,9 @@ def random_start(
 
 
 def split_states(pfa: WFA, visits: Array, n_more: int, rng: np.random.Generator) -> PFA:
-    """Return an automaton with ``n_more`` states: the busiest are split in two that differ by about 1 %.
+    """Return an automaton with ``n_more`` states: the busiest are split in two that differ by up to a fifth.
+
+    Halves that differ less take many steps to part.
 
     Parameters
     ----------
@@ -144,12 +146,12 @@ def split_states(pfa: WFA, visits: Array, n_more: int, rng: np.random.Generator)
         i = int(load.argmax())
         load[i] /= 2.0
         load = np.append(load, load[i])
-        share = 0.5 * (1.0 + 0.01 * rng.uniform(-1.0, 1.0, operators.shape[:2]))
+        share = 0.5 * (1.0 + 0.2 * rng.uniform(-1.0, 1.0, operators.shape[:2]))
         arriving = operators[:, :, i].copy()
         operators = np.concatenate([operators, (arriving * (1.0 - share))[:, :, None]], axis=2)
         operators[:, :, i] = arriving * share
         operators = np.concatenate([operators, operators[:, i : i + 1]], axis=1)
-        operators[:, i] *= 1.0 + 0.01 * rng.uniform(-1.0, 1.0, operators[:, i].shape)
+        operators[:, i] *= 1.0 + 0.2 * rng.uniform(-1.0, 1.0, operators[:, i].shape)
         initial, final = np.append(initial, initial[i] / 2.0), np.append(final, final[i])
         initial[i] /= 2.0
     rows = operators.sum(axis=(0, 2)) + final

@@ -214,7 +214,12 @@ def test_an_interruption_leaves_the_last_checkpoint(momata, train, folder, monke
 def test_a_checkpoint_is_no_model(momata, train, folder):
     checkpoint(train)
     before = (folder / "point.npz").read_bytes()
-    for words in (("score", "point.npz", train), ("info", "point.npz"), ("sample", "point.npz"), ("convert", "point.npz", "--out", "x.json")):
+    for words in (
+        ("score", "point.npz", train),
+        ("info", "point.npz"),
+        ("sample", "point.npz"),
+        ("convert", "point.npz", "--out", "x.json"),
+    ):
         done = momata(*words, code=1)
         assert "checkpoint" in done.err
     assert (folder / "point.npz").read_bytes() == before

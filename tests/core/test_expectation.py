@@ -177,7 +177,7 @@ def test_threads_change_nothing(find):
     found = []
     for n in (1, 2, 3):
         with limit_threads(n):
-            found.append(parts_of(find(plan, wfa)) + [np.array(log_likelihood(plan, wfa))])
+            found.append([*parts_of(find(plan, wfa)), np.array(log_likelihood(plan, wfa))])
     for others in found[1:]:
         for one, other in zip(found[0], others, strict=True):
             assert np.array_equal(one, other)

@@ -16,8 +16,8 @@ from momata.core.probabilistic import HMM, PFA, random_pfa
 from momata.core.wfa import WFA
 from momata.errors import AlphabetError, DataError, OptionError
 from momata.io import load, save
-from momata.learn.em import FINISH, LADDER, TRIAL_STEPS, EMState, learn_em, learn_online, polish
-from momata.learn.em_step import EMStep, event_shares
+from momata.learn.em import FINISH, LADDER, TOLERANCE, TRIAL_STEPS, EMState, learn_em, learn_online, polish
+from momata.learn.em_step import EMStep, event_shares, random_start
 from momata.learn.result import Status
 from momata.learn.selection import hold_out
 from momata.predict.language_model import LanguageModel
@@ -93,13 +93,21 @@ def test_curve_and_trace():
         assert set(entry) == {
             "n_states", "validation_log_prob", "validation_perplexity_per_symbol", "n_steps", "converged",
         }  # fmt: skip
-        assert entry["validation_perplexity_per_symbol"] == pytest.approx(np.exp(-entry["validation_log_prob"] / n_events))
+        assert entry["validation_perplexity_per_symbol"] == pytest.approx(
+            np.exp(-entry["validation_log_prob"] / n_events)
+        )
         runs = [e for e in result.trace if e["stage"] == "run" and e["n_states"] == entry["n_states"]]
         assert max(e["validation_log_prob"] for e in runs) <= entry["validation_log_prob"]
-        (own,) = [e for e in runs if e["step"] == entry["n_steps"]] or [{"validation_log_prob": entry["validation_log_prob"]}]
+        (own,) = [e for e in runs if e["step"] == entry["n_steps"]] or [
+            {"validation_log_prob": entry["validation_log_prob"]}
+        ]
         assert own["validation_log_prob"] == entry["validation_log_prob"]
         assert [e["step"] for e in runs] == list(range(TRIAL_STEPS + 1, TRIAL_STEPS + 1 + len(runs)))
-        trials = [(e["start"], e["step"]) for e in result.trace if e["stage"] == "trial" and e["n_states"] == entry["n_states"]]
+        trials = [
+            (e["start"], e["step"])
+            for e in result.trace
+            if e["stage"] == "trial" and e["n_states"] == entry["n_states"]
+        ]
         assert trials == [(start, step) for start in (0, 1) for step in range(TRIAL_STEPS)]
     best = max(result.curve, key=lambda e: e["validation_log_prob"])
     assert result.n_states == best["n_states"]
@@ -150,6 +158,22 @@ def test_patience():
     assert long.curve[0]["validation_log_prob"] >= short.curve[0]["validation_log_prob"]
 
 
+def test_steps_that_gain_little_count_together():
+    """Patience ends when so many steps in a row stay within 1e-5 of the last mark, not of the step before."""
+    shares, held_out = event_shares(DATA), plan_walk(count_prefixes(hold_out(DATA, 0.1, 0)[1]))
+    for n, patience in ((3, 2), (4, 4), (6, 5)):
+        result = learn_em(DATA, n_states=n, restarts=1, patience=patience)
+        start = random_start("random", n, DATA.alphabet, shares, np.random.default_rng([0, n]))
+        mark, last_gain = log_likelihood(held_out, start), 0
+        scores = [e["validation_log_prob"] for e in result.trace if e["stage"] == "run"]
+        for step, score in enumerate(scores, 1):
+            assert step - 1 - last_gain < patience, "it should have stopped before"
+            if score > mark + TOLERANCE * abs(mark):
+                mark, last_gain = score, step
+        assert len(scores) - last_gain == patience
+        assert result.status is Status.OK
+
+
 def test_the_ladder_stops_when_more_states_do_not_help():
     rows = LanguageModel(random_pfa(1, 2, seed=0)).sample(300, seed=0)
     result = learn_em(rows, n_steps=20)
@@ -176,7 +200,9 @@ def test_weights_are_repetitions():
 def test_same_seed_same_bits():
     with limit_threads(1):
         assert_same(learn_em(DATA, **QUICK, seed=5), learn_em(DATA, **QUICK, seed=5))
-    assert not np.array_equal(learn_em(DATA, **QUICK, seed=5).wfa.operators, learn_em(DATA, **QUICK, seed=6).wfa.operators)
+    assert not np.array_equal(
+        learn_em(DATA, **QUICK, seed=5).wfa.operators, learn_em(DATA, **QUICK, seed=6).wfa.operators
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"tied": True}, {"hard": True}, {"precision": "float32"}], ids=str)
@@ -383,7 +409,9 @@ def test_a_state_goes_through_a_file(tmp_path):
 def test_states_of_score_minus_infinity_go_through_a_file(tmp_path):
     """Zeros stay zeros, so held-out data may be impossible."""
     rows, valid = (Corpus.from_sequences(some, Alphabet("abc")) for some in (["ab", "ab", "a"], ["cc", "a"]))
-    init = PFA([0.5, 0.5], [0.5, 0.2], [[[0.1, 0.2], [0.3, 0.1]], [[0.1, 0.1], [0.2, 0.2]], np.zeros((2, 2))], rows.alphabet)
+    init = PFA(
+        [0.5, 0.5], [0.5, 0.2], [[[0.1, 0.2], [0.3, 0.1]], [[0.1, 0.1], [0.2, 0.2]], np.zeros((2, 2))], rows.alphabet
+    )
     options = {"init": init, "n_steps": 6, "valid": valid}
     kept = []
     whole = learn_em(rows, keep=kept.append, **options)
@@ -464,7 +492,9 @@ def test_empty_strings_only_stop_at_once():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("options", [{}, {"init": "left-to-right", "prior": 0.0}, {"hard": True}, {"precision": "float32"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"init": "left-to-right", "prior": 0.0}, {"hard": True}, {"precision": "float32"}], ids=str
+)
 def test_a_string_of_ten_thousand(options):
     rows = ["a" * 5000 + "b" * 5000, "b" * 5000 + "a" * 5000, "ab", "a"]
     result = learn_em(rows, n_states=3, n_steps=17, restarts=2, valid=rows, **options)

@@ -77,7 +77,11 @@ def test_likelihood_and_prior_never_fall(corpus, kind, n, seed, prior, tied):
 @given(corpora(min_sequences=1, weights=True), st.integers(1, 4), st.integers(0, 2**32 - 1), st.booleans())
 def test_best_paths_never_get_worse(corpus, n, seed, tied):
     pfa = start_of("hmm", n, corpus, seed)
-    plan, step, before = plan_walk(count_prefixes(corpus), 10), EMStep(event_shares(corpus), 0.0, tied, hard=True), -np.inf
+    plan, step, before = (
+        plan_walk(count_prefixes(corpus), 10),
+        EMStep(event_shares(corpus), 0.0, tied, hard=True),
+        -np.inf,
+    )
     for _ in range(8):
         pfa, logp = step(plan, pfa)
         assert logp >= before - 1e-9 * (1 + abs(before))
@@ -175,7 +179,9 @@ def test_states_that_nobody_reaches_stay():
 def test_only_impossible_strings_change_nothing():
     alphabet = Alphabet("ab")
     pfa = PFA([1.0], [0.5], [[[0.5]], [[0.0]]], alphabet)
-    after, logp = EMStep(np.full(3, 1 / 3))(plan_walk(count_prefixes(Corpus.from_sequences(["b", "ab"], alphabet))), pfa)
+    after, logp = EMStep(np.full(3, 1 / 3))(
+        plan_walk(count_prefixes(Corpus.from_sequences(["b", "ab"], alphabet))), pfa
+    )
     assert logp == -np.inf
     assert np.array_equal(after.operators, pfa.operators)
     assert np.array_equal(after.final, pfa.final)
@@ -225,7 +231,9 @@ def test_steps_of_hmmlearn(implementation):
     learn = pytest.importorskip("hmmlearn.hmm")
     corpus = LanguageModel(random_pfa(3, 3, seed=4, mean_length=6)).sample(120, seed=0)
     pfa = start_of("hmm", 3, corpus, 1)
-    tokens = np.concatenate([np.append(corpus.tokens[a:b], 3) for a, b in zip(corpus.offsets, corpus.offsets[1:], strict=False)])
+    tokens = np.concatenate(
+        [np.append(corpus.tokens[a:b], 3) for a, b in zip(corpus.offsets, corpus.offsets[1:], strict=False)]
+    )
     lengths = corpus.lengths + 1
     other = learn.CategoricalHMM(3, n_iter=1, tol=-np.inf, init_params="", implementation=implementation)
     other.n_features = 4

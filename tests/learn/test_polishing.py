@@ -100,13 +100,19 @@ def test_from_what_the_spectral_method_finds(statistic, n_states):
 
 
 @settings(max_examples=40)
-@given(corpora(min_sequences=1, weights=True), st.integers(1, 3), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.2]))
+@given(
+    corpora(min_sequences=1, weights=True), st.integers(1, 3), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.2])
+)
 def test_likelihood_and_prior_never_fall(corpus, n, seed, prior):
     """From any signed automaton."""
     rng, k = np.random.default_rng(seed), len(corpus.alphabet)
     wfa = WFA(rng.normal(size=n), rng.normal(size=n), rng.normal(size=(k, n, n)), corpus.alphabet)
     shares = event_shares(corpus)
-    pfa, step, plan = as_start(wfa, count_prefixes(corpus), shares), EMStep(shares, prior), plan_walk(count_prefixes(corpus))
+    pfa, step, plan = (
+        as_start(wfa, count_prefixes(corpus), shares),
+        EMStep(shares, prior),
+        plan_walk(count_prefixes(corpus)),
+    )
     result = polish(wfa, corpus, n_steps=6, prior=prior)
     values = []
     for logp in logs_of(result):
