@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 
 import numpy as np
@@ -21,9 +22,10 @@ from momata.core.basis import Basis
 from momata.core.corpus import Corpus
 from momata.core.probabilistic import random_pfa
 from momata.errors import DataError, OptionError
-from momata.estimators import EMLearner, NGramLearner, SpectralLearner
+from momata.estimators import EMLearner, NGramLearner, NonNegativeLearner, ResidualLearner, SpectralLearner
 from momata.learn.em import learn_em
 from momata.learn.ngram import learn_ngram
+from momata.learn.nonnegative import learn_nonnegative, learn_residual
 from momata.learn.result import Status
 from momata.learn.selection import hold_out
 from momata.learn.spectral import learn_spectral
@@ -385,3 +387,53 @@ def test_em_in_a_grid_and_pickled():
     assert search.best_params_["n_states"] == 1 + int(np.argmax(means))
     again = pickle.loads(pickle.dumps(search.best_estimator_))
     assert np.array_equal(again.predict_proba(RAGGED), search.predict_proba(RAGGED))
+
+
+# ------------------------------------------------------------------ the non-negative learners
+
+
+FACES = [(NonNegativeLearner, learn_nonnegative), (ResidualLearner, learn_residual)]
+
+
+@pytest.mark.parametrize(("learner", "learn"), FACES)
+def test_non_negative_learners_have_the_parameters_of_their_functions(learner, learn):
+    expected = {name: p.default for name, p in inspect.signature(learn).parameters.items()}
+    for name in ("data", "valid", "callback"):
+        del expected[name]
+    assert learner().get_params() == expected
+    one = learner(3, statistic=["string", "prefix"], seed=4).fit(RAGGED)
+    twin = clone(one)
+    assert twin.get_params() == one.get_params()
+    assert not hasattr(twin, "automaton_")
+    with pytest.raises(NotFittedError, match=learner.__name__):
+        twin.predict_proba(RAGGED)
+
+
+@settings(max_examples=15)
+@given(
+    corpora(min_sequences=1, max_length=4, weights=True), st.sampled_from(FACES), st.sampled_from(["auto", 2]),
+    st.sampled_from(["prefix", "substring"]),
+)  # fmt: skip
+def test_both_faces_of_non_negative_learners_give_equal_arrays(corpus, faces, n_states, statistic):
+    options = {"n_states": n_states, "max_states": 3, "statistic": statistic, "scaling": "sums", "seed": 1}
+    learner = faces[0](**options)
+    assert learner.fit(corpus, y=[0] * len(corpus)) is learner
+    result = faces[1](corpus, **options)
+    for name in ("initial", "final", "operators"):
+        assert np.array_equal(getattr(learner.automaton_, name), getattr(result.wfa, name))
+    assert learner.automaton_.is_probabilistic()
+    prefixes = [row[:1] for row in corpus]
+    assert np.array_equal(learner.predict_proba(prefixes), result.model.next_symbols(prefixes))
+    assert np.array_equal(learner.score_samples(corpus), result.model.log_prob(corpus))
+    assert learner.result_.curve == result.curve
+    assert (learner.n_states_, learner.classes_) == (result.n_states, [*result.model.alphabet, STOP])
+
+
+@pytest.mark.parametrize("learner", [NonNegativeLearner(2), ResidualLearner(2), NonNegativeLearner(2, polish=2)])
+def test_non_negative_learners_in_scikit_learn(learner):
+    scores = cross_val_score(learner, RAGGED, cv=KFold(4))
+    assert scores.shape == (4,)
+    assert np.all(scores < 0)
+    again = pickle.loads(pickle.dumps(learner.fit(RAGGED)))
+    assert np.array_equal(again.predict_proba(RAGGED), learner.predict_proba(RAGGED))
+    assert list(again.sample(3, seed=1)) == list(learner.sample(3, seed=1))

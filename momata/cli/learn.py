@@ -279,17 +279,18 @@ def learn(
     _refuse_options_of_others(method, orders)
     how = with_order(how, column)
     not_twice(**{"TRAIN": train, "--valid": valid})
+    if out == "-" and plot == "-":
+        raise click.UsageError("--out and --plot cannot both be standard output. Give a file name for one of them.")
+    _refuse_same_files(TRAIN=train, **{"--valid": valid, "--out": out, "--plot": plot}, **_files_of(options))
     check_writable(out, force)
     if plot is not None:
         from momata.report.plots import is_installed, missing_extra
 
+        if plot != "-" and not plot.lower().endswith((".svg", ".svg.gz")):
+            raise click.BadParameter(f"{plot}: plots are SVG files. Let the name end in .svg.", param_hint="--plot")
         check_writable(plot, force)
         if not is_installed():
             raise missing_extra(ImportError("", name="matplotlib"))
-    if out != "-" and train != "-" and Path(out).exists() and Path(train).exists() and Path(out).samefile(train):
-        raise click.UsageError(
-            f"--out {out} is the training data itself, which the model would replace. Name another file."
-        )
     options = {name: options[name] for name in OPTIONS_OF[method] if name in options}
     options = {
         name: value for name, value in options.items() if name not in ("max_states", "restarts") or value is not None
@@ -313,6 +314,27 @@ def learn(
 
         write_curve(result, plot, force)
     _report(result, corpus, out, seconds, as_json or out == "-")
+
+
+def _files_of(options: dict[str, Any]) -> dict[str, str | None]:
+    """Return the files that options name."""
+    init = options["init"] if Path(options["init"]).is_file() else None
+    bases = [name.removeprefix("file:") for name in options["basis"].split(",") if name.startswith("file:")]
+    return {"--checkpoint": options["checkpoint"], "--init": init, "--basis": bases[0] if bases else None}
+
+
+_WRITTEN = ("--out", "--plot", "--checkpoint")
+
+
+def _refuse_same_files(**paths: str | None) -> None:
+    """Refuse to write over what is read, or two things into one file."""
+    named = [(name, Path(path).resolve()) for name, path in paths.items() if path not in (None, "-")]
+    for k, (name, path) in enumerate(named):
+        for other, same in named[:k]:
+            if path == same and (name in _WRITTEN or other in _WRITTEN):
+                written, kept = (name, other) if name in _WRITTEN else (other, name)
+                what = "the training data" if kept == "TRAIN" else f"what {kept} names"
+                raise click.UsageError(f"{written} {paths[written]} is {what} too. Name another file.")
 
 
 def _refuse_options_of_others(method: str, order: int | None) -> None:
@@ -396,31 +418,46 @@ def _learn_em(corpus: Any, options: dict[str, Any], seed: int) -> Any:
     n_states, options["n_steps"] = options.pop("states"), options.pop("steps")
     checkpoint = options.pop("checkpoint")
     options["init"] = _start(options["init"], corpus)
-    keep = resume = None
-    if checkpoint is not None:
-        from momata.io import load, save
+    if checkpoint is None:
+        with show_progress("EM", None) as show:
+            return learn_em(corpus, n_states, **options, seed=seed, callback=lambda e: show(_step_shown(e)))
+    from momata.io import load, save
+    from momata.io.streams import check_writable
 
-        if Path(checkpoint).exists():
-            resume = load(checkpoint)
-            if getattr(resume, "kind", "") != "em_state":
-                raise OptionError(f"{checkpoint} is no checkpoint but a model. Name another file, or remove it.")
-            click.echo(
-                f"momata: going on from {checkpoint}: {resume.pfa.n_states} states, step {resume.step}.", err=True
+    if checkpoint == "-":
+        raise click.BadParameter("a checkpoint is a file. Give its name.", param_hint="--checkpoint")
+    check_writable(checkpoint, force=True)
+    resume = latest = None
+    if Path(checkpoint).exists():
+        resume = load(checkpoint)
+        if getattr(resume, "kind", "") != "em_state":
+            raise OptionError(f"{checkpoint} is no checkpoint but a model. Name another file, or remove it.")
+        click.echo(f"momata: going on from {checkpoint}: {resume.pfa.n_states} states, step {resume.step}.", err=True)
+    kept = time.monotonic()
+
+    def keep(state: Any) -> None:
+        nonlocal kept, latest
+        latest = state
+        if time.monotonic() - kept > CHECKPOINT_SECONDS:
+            save(state, checkpoint)
+            kept = time.monotonic()
+
+    try:
+        with show_progress("EM", None) as show:
+            result = learn_em(
+                corpus,
+                n_states,
+                **options,
+                seed=seed,
+                callback=lambda e: show(_step_shown(e)),
+                keep=keep,
+                resume=resume,
             )
-        kept = time.monotonic()
-
-        def keep(state: Any) -> None:
-            nonlocal kept
-            if time.monotonic() - kept > CHECKPOINT_SECONDS:
-                save(state, checkpoint)
-                kept = time.monotonic()
-
-    with show_progress("EM", None) as show:
-        result = learn_em(
-            corpus, n_states, **options, seed=seed, callback=lambda e: show(_step_shown(e)), keep=keep, resume=resume
-        )
-    if checkpoint is not None:
-        Path(checkpoint).unlink(missing_ok=True)
+    except BaseException:  # interrupted, or out of memory: what was reached is kept
+        if latest is not None:
+            save(latest, checkpoint)
+        raise
+    Path(checkpoint).unlink(missing_ok=True)
     return result
 
 
@@ -434,7 +471,12 @@ def _start(name: str, corpus: Any) -> Any:
         )
     from momata.io.automata import automaton_of
 
-    return automaton_of(load_model(name))[0].over(corpus.alphabet)
+    wfa = automaton_of(load_model(name))[0]
+    if not any(corpus.alphabet.find(symbol) is not None for symbol in wfa.alphabet):
+        raise click.BadParameter(
+            f"{name}: the model and the data have no symbol in common. Give a model of such data.", param_hint="--init"
+        )
+    return wfa.over(corpus.alphabet)
 
 
 _LEARNERS: dict[str, Callable[[Any, dict[str, Any], int], Any]] = {
@@ -471,8 +513,20 @@ def _report(result: Any, corpus: Any, out: str, seconds: dict[str, float], as_js
     states = f"{result.n_states} {'contexts' if result.method == 'ngram' else 'states'}"
     name = result.method if order is None else f"{result.method} of order {order}"
     click.echo(f"{out}: {name}, {states}, {corpus.n_symbols} symbols; status {result.status.name}")
+    if result.method != "ngram" and len(result.curve) > 1 and _at_edge(result.curve):
+        click.echo(
+            f"momata: the largest number of states that was tried, {result.curve[-1]['n_states']}, is the best. "
+            "Raise --max-states to try more.", err=True,
+        )  # fmt: skip
     if result.status.name != "OK":
         click.echo(f"momata: {result.status.name}: {result.status.value}", err=True)
+
+
+def _at_edge(curve: list[dict[str, Any]]) -> bool:
+    """Return whether the largest number of states was the best."""
+    measure, sign = ("validation_wer", 1) if "validation_wer" in curve[0] else ("validation_log_prob", -1)
+    best = min(curve, key=lambda e: sign * e[measure])
+    return bool(best["n_states"] == max(e["n_states"] for e in curve))
 
 
 _TITLES = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Literal
@@ -72,12 +74,18 @@ class _Operands:
     def all(self) -> tuple[Any, ...]:
         return self.initial, self.operators, self.final, self.sums, self.ends
 
-    def rows(self, n_slots: int) -> NDArray[Any]:
-        return np.empty((n_slots, self.initial.size), self.initial.dtype)
-
-    def space(self, n_slots: int) -> tuple[Any, ...]:
-        inverse = np.empty(n_slots, self.initial.dtype)
-        return self.rows(n_slots), self.rows(n_slots), inverse, np.empty(n_slots), np.empty(n_slots, np.int32)
+    @contextmanager
+    def space(self, plan: WalkPlan) -> Iterator[tuple[Any, ...]]:
+        """Lend memory: forward, scaled and backward vectors, 1 / z, and the products of z and their powers."""
+        n, kind, n_slots = self.initial.size, self.initial.dtype, plan.most_slots
+        lent = plan.spare.pop() if plan.spare else None
+        if lent is None or lent[0].shape[1] != n or lent[0].dtype != kind:
+            fwd, scaled, bwd = np.empty((3, n_slots, n), kind)
+            lent = fwd, scaled, bwd, np.empty(n_slots, kind), np.empty(n_slots), np.empty(n_slots, np.int32)
+        try:
+            yield lent
+        finally:
+            plan.spare.append(lent)
 
 
 def expect(plan: WalkPlan, wfa: WFA, precision: Precision = "float64") -> Expectations:
@@ -90,11 +98,11 @@ def expect(plan: WalkPlan, wfa: WFA, precision: Precision = "float64") -> Expect
 
     def sum_lane(first: int) -> tuple[float, Array, Array, Array]:
         counts, stops, starts = np.zeros(shape), np.zeros(shape[1]), np.zeros(shape[1])
-        space: Any = operands.space(plan.most_slots)
-        sums: Any = (operands.transposed, operands.rows(plan.most_slots), counts, stops, starts)
         total = 0.0
-        for block in plan.blocks[first::n_lanes]:
-            total += chains.expect_block(block.parent_slot, block.end, block.groups, *operands.all, *space, *sums)
+        with operands.space(plan) as (fwd, scaled, bwd, *rest):
+            others: Any = (*operands.all, fwd, scaled, *rest, operands.transposed, bwd, counts, stops, starts)
+            for block in plan.blocks[first::n_lanes]:
+                total += chains.expect_block(block.parent_slot, block.end, block.groups, *others)
         return total, counts, stops, starts
 
     _ = operands.transposed  # before threads ask for it
@@ -110,9 +118,11 @@ def log_likelihood(plan: WalkPlan, wfa: WFA, precision: Precision = "float64") -
     operands = _Operands(wfa, precision)
 
     def sum_lane(first: int) -> float:
-        space, total = operands.space(plan.most_slots), 0.0
-        for block in plan.blocks[first::n_lanes]:
-            total += chains.log_likelihood_block(block.parent_slot, block.end, block.groups, *operands.all, *space)
+        total = 0.0
+        with operands.space(plan) as (fwd, scaled, _, *rest):
+            others: Any = (*operands.all, fwd, scaled, *rest)
+            for block in plan.blocks[first::n_lanes]:
+                total += chains.log_likelihood_block(block.parent_slot, block.end, block.groups, *others)
         return total
 
     n_lanes = min(len(plan.blocks), _LANES)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from momata._kernels import trees
 from momata.core.alphabet import Alphabet
-from momata.core.basis import Basis
+from momata.core.basis import Basis, select_basis
 from momata.core.corpus import as_corpus
 from momata.core.linalg import spectral_norm
 from momata.core.statistics import Counts, check_statistic, count_statistic, read_cells, values_at
@@ -105,13 +105,13 @@ def _power(values: Array, power: float) -> Array:
 # ------------------------------------------------------------------ counted
 
 
-def estimate_hankel(corpus: Any, basis: Basis, statistic: Statistic = "substring") -> HankelBlocks:
+def estimate_hankel(corpus: Any, basis: Basis | str, statistic: Statistic = "substring") -> HankelBlocks:
     """Estimate Hankel blocks by relative frequencies.
 
     Parameters
     ----------
     corpus : Corpus or collection of sequences
-    basis : Basis
+    basis : Basis or str
         See `select_basis`.
     statistic : {"string", "prefix", "suffix", "substring"}
         Probability of a string, probability that a sequence starts with it, expected number of sequences that end with it,
@@ -124,7 +124,9 @@ def estimate_hankel(corpus: Any, basis: Basis, statistic: Statistic = "substring
     array([[0.25, 0.25],
            [0.  , 0.5 ]])
     """
-    counts = count_statistic(as_corpus(corpus), statistic, basis.longest_prefix, basis.longest_suffix)
+    corpus = as_corpus(corpus)
+    basis = select_basis(corpus, basis, statistic=statistic)
+    counts = count_statistic(corpus, statistic, basis.longest_prefix, basis.longest_suffix)
     return hankel_from_counts(counts, basis)
 
 
@@ -252,7 +254,7 @@ def hankel_from_table(
 
 
 def noise_level(
-    corpus: Any, basis: Basis, statistic: Statistic = "substring", scaling: Scaling = "none", seed: int = 0
+    corpus: Any, basis: Basis | str, statistic: Statistic = "substring", scaling: Scaling = "none", seed: int = 0
 ) -> float:
     r"""Return about how large singular values are that noise alone makes: :math:`\|H_1 - H_2\|_2 / 2` of two random halves.
 
@@ -260,6 +262,7 @@ def noise_level(
     held-out data.
     """
     corpus = as_corpus(corpus)
+    basis = select_basis(corpus, basis, statistic=statistic)
     d_p, d_s = estimate_hankel(corpus, basis, statistic).weights(scaling)
     one, other = (scaled(estimate_hankel(half, basis, statistic).hankel, d_p, d_s) for half in corpus.split(0.5, seed))
     return spectral_norm(one - other, seed) / 2.0

@@ -35,7 +35,10 @@ def nnls(A: ArrayLike, B: ArrayLike) -> Array:
     left, right = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
     if left.ndim != 2 or right.ndim not in (1, 2) or right.shape[0] != left.shape[0]:
         raise OptionError(f"A has shape {left.shape} and B {right.shape}; they need the same number of rows.")
-    found = nnls_gram(left.T @ left, (left.T @ right).reshape(left.shape[1], -1))
+    if not (np.all(np.isfinite(left)) and np.all(np.isfinite(right))):
+        raise OptionError("A and B must be finite, and some of their numbers are not.")
+    products = left.T @ right
+    found = nnls_gram(left.T @ left, products[:, None] if right.ndim == 1 else products)
     return found[:, 0] if right.ndim == 1 else found
 
 
@@ -45,6 +48,8 @@ def nnls_gram(gram: Array, products: Array) -> Array:
     An unknown that is a combination of others is left at 0.
     """
     n, k = products.shape
+    if gram.shape != (n, n):
+        raise OptionError(f"a Gram matrix of shape {gram.shape} and {n} rows of products do not belong together.")
     scale = np.sqrt(np.maximum(np.diag(gram), 0.0))
     unit = np.where(scale > 0, scale, 1.0)
     found = np.empty((k, n))

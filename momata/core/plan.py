@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,12 +53,15 @@ class WalkPlan:
     alphabet : Alphabet
     n_strings, n_events : float
         Weighted numbers of strings, and of their symbols and ends.
+    spare : list
+        Memory for the vectors of a block, lent to one walk after another: to get it anew would cost more than to fill it.
     """
 
     blocks: list[Block]
     alphabet: Alphabet
     n_strings: float
     n_events: float
+    spare: list[Any] = field(default_factory=list, repr=False)
 
     @property
     def most_slots(self) -> int:

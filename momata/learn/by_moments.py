@@ -20,7 +20,7 @@ from momata.core.wfa import WFA, Statistic
 from momata.errors import BasisError, DataError, OptionError, whole
 from momata.learn.factors import Ends, Operators, rank_path
 from momata.learn.moments import Moments, count_moments
-from momata.learn.ngram import best_order
+from momata.learn.ngram import best_order, choose_order
 from momata.learn.nonnegative_factors import NMFMethod, NonNegativePath, ResidualPath
 from momata.learn.polishing import finish_by_likelihood
 from momata.learn.result import FitResult, Status
@@ -33,7 +33,7 @@ Several = str | Sequence[str]
 Callback = Callable[[dict[str, Any]], None]
 Method = Literal["spectral", "nonnegative", "residual"]
 
-BACKING_DEPTH = 6  # orders tried for the n-gram model behind an automaton
+BACKING_DEPTH = 6  # orders tried for the n-gram model behind an automaton where data come piece by piece
 MUCH_NEGATIVE = 0.1  # mean share of negative mass from which a fit is reported
 
 
@@ -96,9 +96,9 @@ class Settings:
         """The largest number of states that may be tried."""
         return self.max_states if self.n_states == "auto" else self.n_states
 
-    def count(self, corpus: Corpus) -> Moments:
-        """Count what these settings need."""
-        return count_moments(corpus, self.statistics, *self.lengths, BACKING_DEPTH)
+    def count(self, corpus: Corpus, order: int = BACKING_DEPTH) -> Moments:
+        """Count what these settings need, and n-grams up to an order."""
+        return count_moments(corpus, self.statistics, *self.lengths, order)
 
     def path(self, moments: Moments, max_rank: int) -> Path:
         """Return the automata of all ranks, by the first of each setting."""
@@ -135,21 +135,30 @@ def learn_by_moments(
         raise DataError("a corpus without sequences cannot be learned from. Give at least one, which may be empty.")
     if valid is None:
         train, held_out = hold_out(corpus, fraction, settings.seed)
-        whole_sample = settings.count(corpus)
-        moments = settings.count(train).like(whole_sample)
+        order = _order(train, held_out)
+        whole_sample = settings.count(corpus, order)
+        moments = settings.count(train, order).like(whole_sample)
     else:
         train, held_out = corpus, as_corpus(valid)
-        moments = whole_sample = settings.count(corpus)
+        moments = whole_sample = settings.count(corpus, _order(train, held_out))
     held_out = held_out_corpus(held_out, moments.model_alphabet)
     counted = time.perf_counter()
     result, rough = fit_moments(moments, whole_sample, held_out, settings, callback)
     if polish:
-        result = finish_by_likelihood(
-            result, rough, train, held_out, corpus, polish, grow=settings.n_states == "auto", callback=callback
-        )
+        most_states = 2 * settings.max_states if settings.n_states == "auto" else 0
+        result = finish_by_likelihood(result, rough, train, held_out, corpus, polish, most_states, callback=callback)
     result.seconds["count"] = counted - began
     result.model.training["n_sequences"], result.model.training["n_tokens"] = len(corpus), corpus.n_tokens
     return result
+
+
+def _order(train: Corpus, held_out: Corpus) -> int:
+    """Return the order of the n-gram model behind an automaton that suits held-out data best."""
+    if train.weights is not None and np.any(train.weights != np.rint(train.weights)):
+        return 1
+    if not train.alphabet.closed:
+        train = train.recode(train.alphabet.with_unknown())
+    return choose_order(train, held_out_corpus(held_out, train.alphabet))[0]
 
 
 def check_polish(polish: int) -> None:
@@ -231,8 +240,8 @@ def _candidates(moments: Moments, settings: Settings) -> Iterator[Candidate]:
 
 def status_of(model: AutomatonModel, deficient: bool, negative: float) -> Status:
     """Return how a fit ended."""
-    if not model.wfa.is_summable():
-        return Status.NOT_SUMMABLE
     if deficient:
         return Status.RANK_DEFICIENT
+    if not model.wfa.is_summable():
+        return Status.NOT_SUMMABLE
     return Status.NEGATIVE_WEIGHTS if negative > MUCH_NEGATIVE else Status.OK

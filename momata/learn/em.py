@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -24,7 +26,7 @@ from momata.core.wfa import WFA
 from momata.errors import DataError, OptionError, generator, whole
 from momata.learn.em_step import EMStep, event_shares, random_start, split_states
 from momata.learn.factors import RankPath, rank_path
-from momata.learn.projection import as_start
+from momata.learn.projection import as_start, automaton_in
 from momata.learn.result import FitResult, Status
 from momata.learn.selection import hold_out
 from momata.predict.automaton_model import AutomatonModel
@@ -207,7 +209,7 @@ def learn_em(
         raise DataError("a corpus without sequences cannot be learned from. Give at least one, which may be empty.")
     _check_start(init, n_states, corpus)
     train, held_out = hold_out(corpus, fraction, seed) if valid is None else (corpus, _usable(valid, corpus))
-    training = options.summary() | {
+    training = options.summary() | {"data": _fingerprint(corpus, init),
         "fraction": fraction if valid is None else None, "n_sequences": len(corpus), "n_tokens": corpus.n_tokens,
         "n_held_out": len(held_out),
     }  # fmt: skip
@@ -223,7 +225,7 @@ def learn_em(
         for _ in range(min(FINISH, n_steps)):
             pfa, logp = search.step(plan, pfa)
             search.tell(trace, {"stage": "finish", "n_states": pfa.n_states, "log_likelihood": logp})
-    best = max(state.curve, key=lambda e: (e["validation_log_prob"], -e["n_states"]))
+    best = state.curve[_best_entry(state.curve)]
     seconds = {"count": counted - began, "select": selected - counted, "finish": time.perf_counter() - selected}
     status = Status.OK if best["converged"] else Status.NOT_CONVERGED
     model = AutomatonModel(pfa, training=training | {"n_states": pfa.n_states, "curve": state.curve})
@@ -259,6 +261,11 @@ class EMOptions:
             raise OptionError(f"temperature={self.temperature}: annealing starts at a finite temperature from 1.")
         if self.precision not in get_args(Precision):
             raise OptionError(f"precision={self.precision!r} is not known. Use float64 or float32.")
+        if not isinstance(self.init, WFA | str):
+            raise OptionError(
+                f"init is a {type(self.init).__name__}. Use {', '.join(get_args(Start))}, or a WFA (of a model or a result, "
+                "its .wfa)."
+            )
         if not isinstance(self.init, WFA) and self.init not in get_args(Start):
             raise OptionError(
                 f"init={self.init!r} is not known. Use {', '.join(get_args(Start))}, or an automaton to start from."
@@ -273,6 +280,17 @@ class EMOptions:
 def _check_prior(prior: float) -> None:
     if not 0 <= prior < np.inf:
         raise OptionError(f"prior={prior} is no number of uses. Give a finite number from 0.")
+
+
+def _fingerprint(corpus: Corpus, init: Any) -> str:
+    """Return what tells one corpus, and one automaton to start from, from others."""
+    digest = hashlib.sha256(repr(corpus.alphabet.symbols).encode("utf-8", "surrogatepass"))
+    arrays: list[Any] = [corpus.tokens, corpus.offsets]
+    arrays += [] if corpus.weights is None else [corpus.weights]
+    arrays += [init.initial, init.final, init.operators] if isinstance(init, WFA) else []
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:32]
 
 
 def _check_start(init: Any, n_states: Any, corpus: Corpus) -> None:
@@ -313,7 +331,8 @@ def _sizes(options: EMOptions) -> list[int]:
         return [options.init.n_states]
     if options.n_states != "auto":
         return [int(options.n_states)]
-    return [n for n in LADDER if n < options.max_states] + [options.max_states]
+    smaller = [n for n in LADDER if n < options.max_states]
+    return smaller + [options.max_states] * (options.max_states <= LADDER[-1])
 
 
 class _Search:
@@ -338,8 +357,7 @@ class _Search:
         while True:
             state = self._finish_run(state)
             done = len(state.curve)
-            scores = [e["validation_log_prob"] for e in state.curve]
-            since = done - 1 - int(np.argmax(scores))
+            since = done - 1 - _best_entry(state.curve)
             if done == len(sizes) or since >= RUNG_PATIENCE:
                 return state
             state = self._begin(sizes[done], state)
@@ -350,27 +368,31 @@ class _Search:
         curve, trace = (before.curve, before.trace) if before else ([], [])
         winner = before.winner if before else None
         starts = self._starts(n, winner, rng)
-        if len(starts) > 1 and self.options.n_steps > TRIAL_STEPS:
-            tried = [self._trial(start, k, trace) for k, start in enumerate(starts)]
+        pfa, step = next(starts), 0
+        if self.options.restarts > 1 and self.options.n_steps > TRIAL_STEPS and (second := next(starts, None)):
+            tried = (self._trial(start, k, trace) for k, start in enumerate(chain([pfa, second], starts)))
             pfa, step = max(tried, key=lambda t: t[1])[0], TRIAL_STEPS
-        else:
-            pfa, step = starts[0], 0
         score = self._score(pfa)
         return EMState(pfa, pfa, step, step, step, score, score, winner, curve, trace, self.training)
 
-    def _starts(self, n: int, winner: PFA | None, rng: np.random.Generator) -> list[PFA]:
+    def _starts(self, n: int, winner: PFA | None, rng: np.random.Generator) -> Iterator[PFA]:
         init, shares = self.options.init, self.step.shares
         if isinstance(init, WFA):
-            return [as_start(init, self.tree, shares)]
+            start = as_start(init, self.tree, shares)
+            if (
+                log_likelihood(self.train, start) == -np.inf
+            ):  # it cannot say what the data hold: give everything a chance
+                start = as_start(init, self.tree, shares, keep_zeros=False)
+            return iter([start])
         if self.options.grow and winner is not None and winner.n_states < n:
             found = self.step.expectations(self.train, winner)
-            return [split_states(winner, _visits(found), n - winner.n_states, rng)]
+            return iter([split_states(winner, _visits(found), n - winner.n_states, rng)])
         if init == "spectral":
             path = self.spectral_path
-            return [as_start(path.automaton(min(n, path.max_rank)), self.tree, shares, n)]
+            return iter([as_start(path.automaton(min(n, path.max_rank)), self.tree, shares, n)])
         kind = "hmm" if self.options.tied or init == "hmm" else "random"
         draws = range(self.options.restarts)
-        return [random_start(kind, n, self.tree.alphabet, shares, rng, init == "left-to-right") for _ in draws]
+        return (random_start(kind, n, self.tree.alphabet, shares, rng, init == "left-to-right") for _ in draws)
 
     @cached_property
     def spectral_path(self) -> RankPath:
@@ -408,7 +430,7 @@ class _Search:
             "validation_perplexity_per_symbol": _perplexity(s.best_score, self.held_out.n_events),
             "n_steps": s.best_step, "converged": s.step - s.last_gain >= self.options.patience,
         }  # fmt: skip
-        ahead = all(s.best_score > e["validation_log_prob"] for e in s.curve)
+        ahead = all(_is_better(s.best_score, e["validation_log_prob"]) for e in s.curve)
         return replace(s, curve=[*s.curve, entry], winner=s.best if ahead or s.winner is None else s.winner)
 
     def _score(self, pfa: PFA) -> float:
@@ -421,6 +443,20 @@ class _Search:
         trace.append(entry)
         if self.callback:
             self.callback(entry)
+
+
+def _is_better(score: float, other: float) -> bool:
+    """Return whether a score is higher by more than rounding."""
+    return score > other + 1e-7 * abs(other) + 1e-9 if np.isfinite(other) else score > other
+
+
+def _best_entry(curve: list[dict[str, Any]]) -> int:
+    """Return the first entry than which none is better."""
+    best = 0
+    for k, entry in enumerate(curve):
+        if _is_better(entry["validation_log_prob"], curve[best]["validation_log_prob"]):
+            best = k
+    return best
 
 
 def _visits(found: Expectations) -> Array:
@@ -447,8 +483,8 @@ def polish(
     Parameters
     ----------
     wfa : WFA
-        A PFA is taken as it is, zeros included. Another non-negative automaton of finite mass is normalised, and a signed one
-        projected, see `momata.learn.projection.project`.
+        Or a model or a result that has one. A PFA is taken as it is, zeros included. Another non-negative automaton of finite
+        mass is normalised, and a signed one projected, see `momata.learn.projection.project`.
     data : Corpus or collection of sequences
         Over the automaton's alphabet.
     n_steps : int
@@ -478,6 +514,9 @@ def polish(
     True
     """
     began = time.perf_counter()
+    wfa = automaton_in(wfa)
+    if n_states is not None and whole(n_states, "n_states") < 1:
+        raise OptionError(f"n_states={n_states}: an automaton has at least 1 state.")
     corpus = as_corpus(data, wfa.alphabet, "error")
     if not len(corpus):
         raise DataError("a corpus without sequences cannot be learned from. Give at least one, which may be empty.")
@@ -581,8 +620,12 @@ def learn_online(
     return FitResult(model, pfa, Status.OK, "em", "string", pfa.n_states, [], seconds, trace=trace)
 
 
-def _planned(batches: Iterable[Corpus]) -> Iterator[tuple[Corpus, WalkPlan, Array]]:
-    for batch in batches:
+def _planned(batches: Iterable[Any]) -> Iterator[tuple[Corpus, WalkPlan, Array]]:
+    if isinstance(batches, Corpus | str):
+        raise OptionError(
+            "batches must be several corpora, one after the other, and this is a single one. Put it in a list."
+        )
+    for batch in map(as_corpus, batches):
         if len(batch):
             yield batch, plan_walk(count_prefixes(batch)), event_shares(batch)
 

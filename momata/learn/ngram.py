@@ -18,7 +18,7 @@ from momata.learn.result import FitResult, Status
 from momata.learn.selection import held_out_corpus
 from momata.predict.ngram_model import MAX_ORDER, NGramModel, Smoothing
 
-__all__ = ["best_order", "count_ngrams", "learn_ngram"]
+__all__ = ["best_order", "choose_order", "count_ngrams", "learn_ngram"]
 
 HIGHEST_TRIED = 12
 PATIENCE = 2  # orders that may be worse than the best before the search stops
@@ -112,12 +112,23 @@ def _choose_order(
     seed: int,
     callback: Callable[[dict[str, Any]], None] | None,
 ) -> tuple[int, list[dict[str, Any]]]:
-    """Return the order that gives held-out data the highest likelihood, and the whole curve."""
+    """Hold data out and return the order that suits them best, and the whole curve."""
     if valid is None and len(corpus) < 2:
         return min(FALLBACK_ORDER, max_order), []
     train, held_out = (
         corpus.split(fraction, seed) if valid is None else (corpus, held_out_corpus(valid, corpus.alphabet))
     )
+    return choose_order(train, held_out, smoothing, max_order, callback)
+
+
+def choose_order(
+    train: Corpus,
+    held_out: Corpus,
+    smoothing: Smoothing = "kn",
+    max_order: int = HIGHEST_TRIED,
+    callback: Callable[[dict[str, Any]], None] | None = None,
+) -> tuple[int, list[dict[str, Any]]]:
+    """Return the order that gives held-out data the highest likelihood, and the whole curve; count no deeper than needed."""
     tree: CountedTree | None = None
 
     def counted(order: int) -> CountedTree:
@@ -126,7 +137,7 @@ def _choose_order(
             tree = count_ngrams(train, min(max(4, 2 * tree.depth if tree else 0), max_order))
         return tree
 
-    return best_order(counted, corpus.alphabet, held_out, smoothing, max_order, callback)
+    return best_order(counted, train.alphabet, held_out, smoothing, max_order, callback)
 
 
 def best_order(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 NMFMethod = Literal["cd", "anls"]
 
 RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 28, 34, 40, 48, 57, 68, 80, 96, 114, 136, 160)
-LEAST_STOP = 1e-6  # chance of ending that every state keeps, so that strings are finite
+LEAST_STOP = 1e-4  # chance of ending that every state keeps, so that strings are finite
 RELIABLE = 30.0  # occurrences from which a row of relative frequencies may become a state
 _RADIUS = 0.999  # of operators that would not sum
 _TRUST = 200.0  # occurrences at which a row is trusted by half
@@ -53,6 +53,8 @@ def factorise(
     if method not in ("cd", "anls"):
         raise OptionError(f"nmf={method!r} is not known. Use cd or anls.")
     rank = min(rank, *matrix.shape)
+    if not matrix.sum() > 0:
+        return np.zeros((matrix.shape[0], rank)), np.zeros((rank, matrix.shape[1]))
     rng = generator([seed, rank])
     best: tuple[float, Array, Array] | None = None
     for k in range(max(1, restarts)):
@@ -69,8 +71,10 @@ def _start(matrix: Any, rank: int, k: int, rng: np.random.Generator) -> tuple[Ar
     from sklearn.decomposition._nmf import _initialize_nmf
 
     kind = "nndsvda" if k == 0 and rank > 1 else "random"
-    F, G = _initialize_nmf(matrix, rank, init=kind, random_state=int(rng.integers(2**31)))
-    return np.ascontiguousarray(F, dtype=np.float64), np.ascontiguousarray(G, dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # singular values that are 0 make factors that are not numbers
+        F, G = _initialize_nmf(matrix, rank, init=kind, random_state=int(rng.integers(2**31)))
+    mean = float(np.sqrt(matrix.mean() / rank))
+    return np.nan_to_num(np.ascontiguousarray(F), nan=mean), np.nan_to_num(np.ascontiguousarray(G), nan=mean)
 
 
 def _descend(matrix: Any, F: Array, G: Array, n_steps: int, tol: float) -> tuple[Array, Array]:
@@ -78,7 +82,10 @@ def _descend(matrix: Any, F: Array, G: Array, n_steps: int, tol: float) -> tuple
     from sklearn.exceptions import ConvergenceWarning
 
     solver = NMF(F.shape[1], init="custom", solver="cd", max_iter=n_steps, tol=tol)
-    with warnings.catch_warnings():
+    with (
+        warnings.catch_warnings(),
+        np.errstate(invalid="ignore"),
+    ):  # of the root of a residual that rounds to less than 0
         warnings.simplefilter("ignore", ConvergenceWarning)  # a start for what follows need not be exact
         found = solver.fit_transform(matrix, W=F, H=G)
     return found, solver.components_
@@ -128,6 +135,18 @@ class NonNegativePath:
     def __post_init__(self) -> None:
         self.max_rank = min(self.max_rank, *self.blocks.shape)
         _check_blocks(self.blocks)
+        if self.operators not in get_args(Operators):
+            raise OptionError(f"operators={self.operators!r} is not known. Use shifted or selection.")
+        symbols, suffixes = list(self.blocks.alphabet), set(self.blocks.basis.suffixes)
+        if (
+            self.operators == "selection"
+            and symbols
+            and not any((a, *s) in suffixes for a in symbols for s in suffixes)
+        ):
+            raise BasisError(
+                "operators='selection' needs suffixes of which some are others with a symbol before them, and this basis "
+                "has none. Use closed: and its name, or operators='shifted'."
+            )
 
     @property
     def ranks(self) -> list[int]:
@@ -161,11 +180,11 @@ class NonNegativePath:
         return [nnls_gram(gram, np.asarray(scaled(H, d_p, d_s).T @ F).T) for H in self.blocks.hankel_sigma]
 
     def _selected(self, G: Array, d_s: Array) -> list[Array]:
-        r"""Return for every symbol the columns :math:`\sigma s` of G in the places of s, 0 where there is none."""
+        r"""Return for every symbol the columns :math:`\sigma s` of G in the places of s, NaN where there is none."""
         column = {s: j for j, s in enumerate(self.blocks.basis.suffixes)}
         found = []
         for symbol in self.blocks.alphabet:
-            target = np.zeros_like(G)
+            target = np.full_like(G, np.nan)
             for s, j in column.items():
                 if (longer := column.get((symbol, *s))) is not None:
                     target[:, j] = G[:, longer] / d_s[longer] * d_s[j]
@@ -237,6 +256,10 @@ def _check_blocks(blocks: HankelBlocks) -> None:
         raise OptionError(
             "these blocks do not say how sequences start and end, which a PFA needs. Count a corpus instead."
         )
+    if not blocks.hankel.sum() > 0:
+        raise BasisError(
+            "the Hankel block of this basis is all 0, so nothing can be learned from it. Select a larger basis."
+        )
 
 
 def _of_strings(blocks: HankelBlocks) -> bool:
@@ -257,7 +280,7 @@ def _pfa(blocks: HankelBlocks, after: list[Array], stops: Array, G: Array, d_s: 
     Parameters
     ----------
     after : list of (n, n_suffixes) arrays
-        For each symbol the futures after it, which become mixtures of those of the states.
+        For each symbol the futures after it, which become mixtures of those of the states; NaN in columns that are not known.
     stops : (n,) array
         Chance that a state ends, where futures are of what goes on.
 
@@ -267,18 +290,26 @@ def _pfa(blocks: HankelBlocks, after: list[Array], stops: Array, G: Array, d_s: 
     Else the chance of a symbol is its future for the empty suffix; chances and ``stops`` are made to sum to 1.
     """
     gram, empty = G @ G.T, blocks.basis.suffixes.index(())
-    mixtures = np.array([nnls_gram(gram, G @ target.T).T for target in after])
+    mixtures = np.array([_mixtures(G, target) for target in after]).reshape(-1, *gram.shape)
     start = nnls_gram(gram, (G @ (blocks.starts * d_s))[:, None])[:, 0]  # type: ignore[operator]
     if not start.sum() > 0:
         start = np.ones(len(G))
     if _of_strings(blocks):
         return _normalised(start, G[:, empty] / d_s[empty], mixtures, blocks)
-    chances = np.maximum([target[:, empty] / d_s[empty] for target in after], 0.0)  # (n_symbols, n)
-    sums = mixtures.sum(axis=2)
+    sums = mixtures.sum(axis=2)  # (n_symbols, n)
+    chances = np.array([target[:, empty] / d_s[empty] for target in after]).reshape(sums.shape)
+    chances = np.where(np.isnan(chances), sums, np.maximum(chances, 0.0))
     mixtures *= (chances / np.where(sums > 0, sums, 1.0))[:, :, None]
     stops = np.clip(stops, LEAST_STOP, 1.0)
     rows = mixtures.sum(axis=(0, 2)) + stops
     return PFA(start / start.sum(), stops / rows, mixtures / rows[:, None], blocks.alphabet)
+
+
+def _mixtures(G: Array, target: Array) -> Array:
+    r"""Return the best :math:`X \ge 0` with :math:`X G` = ``target``, over the columns that are known."""
+    known = ~np.isnan(target[0])
+    part = G if known.all() else G[:, known]
+    return np.ascontiguousarray(nnls_gram(part @ part.T, part @ target[:, known].T).T)
 
 
 def _normalised(start: Array, final: Array, operators: Array, blocks: HankelBlocks) -> PFA:

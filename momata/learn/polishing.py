@@ -14,8 +14,6 @@ from momata.predict.automaton_model import AutomatonModel, choose_share
 
 __all__ = ["finish_by_likelihood"]
 
-MOST_STATES = 160  # up to which a polished automaton may grow
-
 
 def finish_by_likelihood(
     result: FitResult,
@@ -24,13 +22,14 @@ def finish_by_likelihood(
     held_out: Corpus,
     corpus: Corpus,
     n_steps: int,
-    grow: bool = True,
+    most_states: int = 0,
     prior: float = 0.1,
     callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> FitResult:
     """Return a fit polished by EM, with as many states and steps as suit held-out data best; at last some steps on all data.
 
-    Likelihood can use more states than moments can tell apart: the number is doubled as long as held-out data gain.
+    Where polishing does not help, the fit is returned as it is. Likelihood can use more states than moments can tell apart:
+    the number is doubled as long as held-out data gain.
 
     Parameters
     ----------
@@ -42,17 +41,18 @@ def finish_by_likelihood(
         What is learned from while numbers of states and steps are chosen, what chooses them, and all data.
     n_steps : int
         The most steps.
-    grow : bool
-        Whether more states than the rough model has are tried.
+    most_states : int
+        Up to which the number of states is doubled; by default it stays.
     prior, callback
         See `polish`.
     """
     assert isinstance(result.model, AutomatonModel)
     tree = count_prefixes(held_out)
     best: tuple[float, FitResult, AutomatonModel] | None = None
+    unpolished = rough.node_scores(tree).total(rough.share, rough.distrust)
     polished: list[dict[str, Any]] = []
     spent = 0.0
-    for n in _sizes(rough.n_states, grow):
+    for n in _sizes(rough.n_states, most_states):
         tried = polish(rough.wfa, train, n_steps, prior, held_out, n, keep_zeros=False, callback=callback)
         model = choose_share(AutomatonModel(tried.automaton, rough.backing), tree)
         score = model.node_scores(tree).total(model.share, model.distrust)
@@ -62,7 +62,10 @@ def finish_by_likelihood(
             break
         best = score, tried, model
     assert best is not None
-    _, tried, chosen = best
+    score, tried, chosen = best
+    if score <= unpolished:  # no step is better than none
+        result.model.training |= {"polish": 0, "prior": prior, "polished": polished}
+        return replace(result, seconds=result.seconds | {"polish": spent}, trace=tried.trace)
     steps = tried.model.training["best_step"]
     final = polish(tried.automaton, corpus, min(FINISH, n_steps), prior)
     training = result.model.training | {"polish": steps, "prior": prior, "polished": polished}
@@ -73,8 +76,8 @@ def finish_by_likelihood(
     )  # fmt: skip
 
 
-def _sizes(n: int, grow: bool) -> Iterator[int]:
+def _sizes(n: int, most: int) -> Iterator[int]:
     yield n
-    while grow and 2 * n <= MOST_STATES:
+    while 2 * n <= most:
         n *= 2
         yield n

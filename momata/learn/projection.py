@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from momata.core.probabilistic import PFA, normalise
 from momata.core.tree import CountedTree
 from momata.core.wfa import WFA
+from momata.errors import OptionError
 from momata.predict.automaton_model import AutomatonModel
 
-__all__ = ["as_start", "project"]
+__all__ = ["as_start", "automaton_in", "project"]
 
 Array = NDArray[np.float64]
 
 _CANDIDATES = 2000  # frequent prefixes among which states are sought
 _UNIFORM = 0.01  # of every row, so that no weight is 0
+
+
+def automaton_in(given: Any) -> WFA:
+    """Return an automaton, or the one that a model or a result has."""
+    found = given if isinstance(given, WFA) else getattr(given, "wfa", None)
+    if not isinstance(found, WFA):
+        raise OptionError(
+            f"a {type(given).__name__} has no automaton to start from. Give a WFA, or a model or a result with one (.wfa)."
+        )
+    return found
 
 
 def as_start(wfa: WFA, tree: CountedTree, shares: Array, n_states: int | None = None, keep_zeros: bool = True) -> PFA:
@@ -58,7 +71,8 @@ def project(wfa: WFA, tree: CountedTree, shares: Array, n_states: int | None = N
     future = np.concatenate(
         [ready.scores, _two_steps(ready.operators, ready.norms)], axis=1
     )  # what a state says of next events
-    chosen = _far_apart(vectors @ future, weights, wfa.n_states if n_states is None else n_states)
+    wanted = wfa.n_states if n_states is None else n_states
+    chosen = _far_apart(vectors @ future, weights, wanted)
     states = vectors[chosen]  # (n, n_wfa)
     seen = states @ future
     operators = np.zeros((wfa.n_symbols, len(chosen), len(chosen)))
@@ -109,7 +123,7 @@ def _forward_vectors(
 
 
 def _far_apart(points: Array, weights: Array, n: int) -> list[int]:
-    """Return n points that are far apart, reliable ones preferred.
+    """Return n points that are far apart, or as many as differ; reliable ones preferred.
 
     The first are far from the span of those before; when that leaves nothing, the farthest from their nearest neighbour.
     """
@@ -129,6 +143,8 @@ def _far_apart(points: Array, weights: Array, n: int) -> list[int]:
     nearest = np.min([((points - points[i]) ** 2).sum(axis=1) for i in chosen], axis=0) * trust**2
     while len(chosen) < n:
         best = int(nearest.argmax())
+        if nearest[best] <= least:
+            break  # two equal states would never part
         chosen.append(best)
         nearest = np.minimum(nearest, ((points - points[best]) ** 2).sum(axis=1) * trust**2)
     return chosen

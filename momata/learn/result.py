@@ -19,7 +19,7 @@ class Status(enum.Enum):
     """How a fit ended; the value of each member says what it means and what to try."""
 
     OK = "The fit ended as it should."
-    NOT_CONVERGED = "The iteration stopped at its limit of steps. Allow more steps, or loosen the tolerance."
+    NOT_CONVERGED = "The iteration stopped at its limit of steps. Allow more steps, or less patience."
     RANK_DEFICIENT = (
         "Fewer independent directions than states asked for. Ask for fewer states, or select a larger basis."
     )

@@ -57,7 +57,7 @@ def learn_spectral(
         Of blocks nothing is chosen or held out: the language model has no n-gram model behind it, and ``"auto"`` means the
         rank, for blocks that are exact. The options of counting do not apply.
     n_states : int or "auto"
-        Chosen up to ``max_states`` on held-out data.
+        Chosen up to ``max_states`` on held-out data; polishing then tries up to twice as many.
     max_states : int
     statistic : {"substring", "string", "prefix", "suffix"}, or several
         From which expectations to learn.
@@ -71,7 +71,7 @@ def learn_spectral(
         By what to choose.
     polish : int
         Finish by likelihood: at most so many steps of EM, as many as suit held-out data best; see `momata.polish`. The result
-        then is a PFA.
+        then is a PFA, unless no step is better than none.
     valid : Corpus or collection of sequences, optional
         Held-out data; by default ``fraction`` of the sequences, drawn by ``seed``, and no more than suffices.
     fraction, seed : float, int

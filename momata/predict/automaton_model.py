@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 EPSILON = 1e-6  # what every score gets, so that clipping leaves no zero
 LEAST, MOST = 1e-9, 1e4  # a state is lost where it is divided by less, or grows beyond
 DEFAULT_SHARE = 0.02
-SHARES = (0.001, 0.003, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6)
+SHARES = (0.001, 0.003, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 0.8, 0.95, 0.99)
 DISTRUSTS = (0.0, 0.5, 1.0, 2.0, 4.0)
 _TABLE = 2**23  # cells of distributions held at once
 

