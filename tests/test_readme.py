@@ -72,7 +72,7 @@ def test_readme_runs_and_prints_what_it_shows(tmp_path: Path) -> None:
             )
 
 
-@pytest.mark.parametrize("guide", ["automata.md", "spectral.md"])
+@pytest.mark.parametrize("guide", ["automata.md", "spectral.md", "likelihood.md"])
 def test_guides_run_and_print_what_they_show(
     guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
