@@ -16,7 +16,7 @@ from momata.core.alphabet import Alphabet
 from momata.core.corpus import Corpus
 from momata.core.counting import count_prefixes
 from momata.core.expectation import Expectations, _Operands, expect, expect_best_paths, log_likelihood
-from momata.core.plan import plan_walk
+from momata.core.plan import WalkPlan, plan_walk
 from momata.core.probabilistic import random_pfa
 from momata.core.wfa import WFA
 from momata.predict.language_model import LanguageModel
@@ -105,11 +105,13 @@ def test_the_likelihood_is_that_of_the_weights_and_every_event_is_counted(corpus
 
 
 def run_kernel(block, wfa: WFA):
-    operands, n, n_slots = _Operands(wfa, "float64"), wfa.n_states, block.n_slots
-    space, bwd = operands.space(n_slots), operands.rows(n_slots)
-    sums = (operands.transposed, bwd, np.zeros(wfa.operators.shape), np.zeros(n), np.zeros(n))
-    chains.expect_block(block.parent_slot, block.end, block.groups, *operands.all, *space, *sums)
-    return space[0], bwd
+    operands, n = _Operands(wfa, "float64"), wfa.n_states
+    plan = WalkPlan([block], wfa.alphabet, 1.0, 1.0)
+    with operands.space(plan) as (fwd, scaled, bwd, inverse, product, power):
+        space = (fwd, scaled, inverse, product, power)
+        sums = (operands.transposed, bwd, np.zeros(wfa.operators.shape), np.zeros(n), np.zeros(n))
+        chains.expect_block(block.parent_slot, block.end, block.groups, *operands.all, *space, *sums)
+    return fwd, bwd
 
 
 @given(corpora(min_sequences=1, weights=True, max_sequences=12), st.integers(0, 2**32 - 1), st.integers(2, 40))
